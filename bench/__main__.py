@@ -38,7 +38,7 @@ from bench import (
     spend,
     storage,
 )
-from bench.stage import Stage, staged
+from bench.stage import Stage, run_stage
 from headwater.base import logs
 
 PARTS = (
@@ -53,7 +53,7 @@ IDLE_SECONDS = 8
 """Seconds after the last start when memory is measured."""
 
 
-def say(*cells: object) -> None:
+def print_line(*cells: object) -> None:
     """Print a line of the table. A single cell is a heading."""
     if len(cells) == 1:
         print(f"\n{cells[0]}", flush=True)
@@ -63,16 +63,16 @@ def say(*cells: object) -> None:
 
 def measure_start(stage: Stage) -> None:
     """Measure start-up with existing data, and the memory of every idle process."""
-    say(f"{STARTS} starts with existing data, and memory when idle (PSS)")
+    print_line(f"{STARTS} starts with existing data, and memory when idle (PSS)")
     times: list[float] = []
     for _ in range(STARTS):
         stage.stop()
         times.append(stage.start())
-    say("ready after s", f"{median(times):.2f}", f"{min(times):.2f} to {max(times):.2f}")
+    print_line("ready after s", f"{median(times):.2f}", f"{min(times):.2f} to {max(times):.2f}")
     time.sleep(IDLE_SECONDS)
     memory = stage.memory()
     for role, size in {**memory, "all": sum(memory.values())}.items():
-        say(role, f"{size:.0f} MB")
+        print_line(role, f"{size:.0f} MB")
 
 
 def main() -> None:
@@ -86,41 +86,41 @@ def main() -> None:
     if unknown := set(parts).difference(PARTS):
         parser.error(f"no such part: {', '.join(sorted(unknown))}")
     logs.configure("warning")
-    say(f"{platform.machine()}, {os.cpu_count()} cores, shared with the database and the load")
+    print_line(f"{platform.machine()}, {os.cpu_count()} cores, shared with the database and the load")
     sizes = (100_000,) if arguments.quick else (100_000, 1_000_000)
     chosen_sizes = (arguments.events,) if arguments.events else ()
-    with staged(arguments.data) as stage:
+    with run_stage(arguments.data) as stage:
         runs = {
             "start": lambda: measure_start(stage),
-            "ingest": lambda: ingest.measure(stage, say),
-            "ingest_parts": lambda: ingest_parts.measure(stage, say),
-            "protocols": lambda: protocols.measure(stage, say),
-            "hits": lambda: hits.measure(stage, say),
-            "flow": lambda: ingest.measure_flow(stage, say),
-            "pipeline": lambda: pipeline.measure(stage, say),
-            "storage": lambda: storage.measure(stage, say),
-            "crowd": lambda: crowd.measure(stage, say),
-            "processes": lambda: processes.measure(stage, say),
-            "listing": lambda: listing.measure(stage, say, chosen_sizes or sizes),
-            "mcp": lambda: assistants.measure(stage, say),
-            "people": lambda: people.measure(stage, say, sizes),
-            "reports": lambda: reports.measure(stage, say, chosen_sizes or sizes[-1:]),
-            "cohorts": lambda: cohorts.measure(stage, say, sizes[-1:]),
-            "spend": lambda: spend.measure(stage, say, sizes[-1:]),
-            "pulls": lambda: pulls.measure(stage, say),
-            "pages": lambda: pages.measure(stage, say, sizes[-1:]),
+            "ingest": lambda: ingest.measure(stage, print_line),
+            "ingest_parts": lambda: ingest_parts.measure(stage, print_line),
+            "protocols": lambda: protocols.measure(stage, print_line),
+            "hits": lambda: hits.measure(stage, print_line),
+            "flow": lambda: ingest.measure_flow(stage, print_line),
+            "pipeline": lambda: pipeline.measure(stage, print_line),
+            "storage": lambda: storage.measure(stage, print_line),
+            "crowd": lambda: crowd.measure(stage, print_line),
+            "processes": lambda: processes.measure(stage, print_line),
+            "listing": lambda: listing.measure(stage, print_line, chosen_sizes or sizes),
+            "mcp": lambda: assistants.measure(stage, print_line),
+            "people": lambda: people.measure(stage, print_line, sizes),
+            "reports": lambda: reports.measure(stage, print_line, chosen_sizes or sizes[-1:]),
+            "cohorts": lambda: cohorts.measure(stage, print_line, sizes[-1:]),
+            "spend": lambda: spend.measure(stage, print_line, sizes[-1:]),
+            "pulls": lambda: pulls.measure(stage, print_line),
+            "pages": lambda: pages.measure(stage, print_line, sizes[-1:]),
             "exports": lambda: (
-                exports.measure_one_day(stage, say, arguments.events)
+                exports.measure_one_day(stage, print_line, arguments.events)
                 if arguments.events
-                else exports.measure(stage, say, sizes)
+                else exports.measure(stage, print_line, sizes)
             ),
-            "erasures": lambda: erasures.measure(stage, say, sizes[-1:]),
-            "sources": lambda: sources.measure(say),
-            "payloads": lambda: payloads.measure(say),
-            "forwarding": lambda: forwarding.measure(stage, say),
-            "row_security": lambda: row_security.measure(stage, say),
-            "reload": lambda: reload.measure(say),
-            "cluster": lambda: cluster.measure(stage, say),
+            "erasures": lambda: erasures.measure(stage, print_line, sizes[-1:]),
+            "sources": lambda: sources.measure(print_line),
+            "payloads": lambda: payloads.measure(print_line),
+            "forwarding": lambda: forwarding.measure(stage, print_line),
+            "row_security": lambda: row_security.measure(stage, print_line),
+            "reload": lambda: reload.measure(print_line),
+            "cluster": lambda: cluster.measure(stage, print_line),
         }
         for name in parts:
             runs[name]()

@@ -21,27 +21,27 @@ EVENTS = 100_000
 CREDITED = {"sources": ["google_ads"], "attribution_model": "linear", "attribution_window": 30}
 
 
-def measure(stage: Stage, say: Callable[..., None]) -> None:
+def measure(stage: Stage, print_line: Callable[..., None]) -> None:
     """Print the assistants' part of the table."""
     ((space_id, key),) = stage.spaces(1)
     fill(stage.url, space_id, EVENTS)
-    token, (first, last, event_id) = _token(stage.url, space_id), _known(stage.url, space_id)
+    token, (first, last, event_id) = _token(stage.url, space_id), _read_event(stage.url, space_id)
     dates = {"start_date": first, "end_date": last, "per_page": 50}
     pairs = {
         "get_event": (f"/events/{event_id}", {}, {"event_id": event_id}),
         "list_events": ("/events", dates, dates),
         "with credits": ("/events", {**dates, **CREDITED}, {**dates, **CREDITED}),
     }
-    say(f"Tools of assistants and the API, one connection, {EVENTS:,} events, 50 rows")
-    say("question", "API a second", "API p99 ms", "MCP a second", "MCP p99 ms", "ratio")
+    print_line(f"Tools of assistants and the API, one connection, {EVENTS:,} events, 50 rows")
+    print_line("question", "API a second", "API p99 ms", "MCP a second", "MCP p99 ms", "ratio")
     for name, (path, query, arguments) in pairs.items():
-        api = _timed(stage.port, _get(f"/public-api/v1{path}", query, key))
+        api = _time_requests(stage.port, _get(f"/public-api/v1{path}", query, key))
         tool = "get_event" if name == "get_event" else "list_events"
-        mcp = _timed(stage.port, _call(space_id, tool, arguments, token))
+        mcp = _time_requests(stage.port, _call(space_id, tool, arguments, token))
         rates = [len(latencies) / sum(latencies) for latencies in (api, mcp)]
         p99 = [f"{Result(latencies=latencies).percentile(0.99):.1f}" for latencies in (api, mcp)]
-        say(name, f"{rates[0]:.0f}", p99[0], f"{rates[1]:.0f}", p99[1],
-            f"{rates[1] / rates[0]:.2f}")  # fmt: skip
+        print_line(name, f"{rates[0]:.0f}", p99[0], f"{rates[1]:.0f}", p99[1],
+                   f"{rates[1] / rates[0]:.2f}")  # fmt: skip
 
 
 Request = tuple[str, str, bytes | None, dict[str, str]]
@@ -62,7 +62,7 @@ def _call(space_id: int, tool: str, arguments: dict[str, object], token: str) ->
     return "POST", f"/mcp/{space_id}/public-api", json.dumps(body).encode(), headers
 
 
-def _timed(port: int, request: Request) -> list[float]:
+def _time_requests(port: int, request: Request) -> list[float]:
     """Return the seconds of each of many sequential requests, without the first ones."""
     client = http.client.HTTPConnection("127.0.0.1", port)
     latencies: list[float] = []
@@ -96,7 +96,7 @@ def _token(url: str, space_id: int) -> str:
     return token
 
 
-def _known(url: str, space_id: int) -> tuple[str, str, int]:
+def _read_event(url: str, space_id: int) -> tuple[str, str, int]:
     """Return the Space's last ninety days and an event."""
     form = "YYYY-MM-DD HH24:MI:SS"
     with psycopg.connect(url) as connection:

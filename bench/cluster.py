@@ -23,8 +23,8 @@ from typing import NamedTuple
 import psutil
 import psycopg
 
-from bench.ingest import singles
-from bench.load import Request, closed
+from bench.ingest import make_single_requests
+from bench.load import Request, keep_busy
 from bench.pipeline import accepted_events, fill
 from bench.stage import Stage
 from headwater.database.cluster.distribution import distribute
@@ -86,16 +86,16 @@ class Run(NamedTuple):
         return 1_000 * sum(self.cpu.values()) / self.events
 
 
-def measure(stage: Stage, say: Callable[..., None], rounds: int = ROUNDS) -> None:
+def measure(stage: Stage, print_line: Callable[..., None], rounds: int = ROUNDS) -> None:
     """Print this part of the table, or that there is no cluster."""
     url = os.environ.get(VARIABLE)
     if not url:
-        say(f"A cluster: {VARIABLE} is not set")
+        print_line(f"A cluster: {VARIABLE} is not set")
         return
     stage.stop()
     with tempfile.TemporaryDirectory(prefix="headwater-bench-") as directory:
         pair = {"single": stage, "cluster": ClusterStage(Path(directory) / "data", url)}
-        _measure_ingest(say, pair, TURNS * rounds)
+        _measure_ingest(print_line, pair, TURNS * rounds)
         for spaces, rows, kind in QUEUES:
             event_rows = list(accepted_events(rows))
             runs = {
@@ -103,11 +103,13 @@ def measure(stage: Stage, say: Callable[..., None], rounds: int = ROUNDS) -> Non
                 for workers in WORKERS
                 for name, database in pair.items()
             }
-            _compare(say, f"Pipeline, {kind}, by workers", runs, rounds)
+            _compare(print_line, f"Pipeline, {kind}, by workers", runs, rounds)
     stage.start()
 
 
-def _compare(say: Callable[..., None], title: str, runs: dict[str, Callable[[], Run]], rounds: int) -> None:
+def _compare(
+    print_line: Callable[..., None], title: str, runs: dict[str, Callable[[], Run]], rounds: int
+) -> None:
     """Run the alternatives in turn, and print their medians over all rounds, with shares of the first
     one's.
     """
@@ -115,51 +117,51 @@ def _compare(say: Callable[..., None], title: str, runs: dict[str, Callable[[], 
     for _ in range(rounds):
         for name, run in runs.items():
             runs_by_name[name].append(run())
-    say(f"{title}; CPU in ms an event; shares compare the speed with the first line")
-    say("database", "events/s", "of it", "CPU", "by CPU", "of which")
+    print_line(f"{title}; CPU in ms an event; shares compare the speed with the first line")
+    print_line("database", "events/s", "of it", "CPU", "by CPU", "of which")
     (first, *_) = runs_by_name.values()
     for name, database_runs in runs_by_name.items():
-        speed_ratio = _middle(
+        speed_ratio = _median(
             run.rate() / first_run.rate() for run, first_run in zip(database_runs, first, strict=True)
         )
-        cpu_ratio = _middle(
+        cpu_ratio = _median(
             first_run.cost() / run.cost() for run, first_run in zip(database_runs, first, strict=True)
         )
         parts = {
-            role: _middle(1_000 * run.cpu.get(role, 0.0) / run.events for run in database_runs)
+            role: _median(1_000 * run.cpu.get(role, 0.0) / run.events for run in database_runs)
             for role in database_runs[0].cpu
         }
-        say(
-            name, f"{_middle(run.rate() for run in database_runs):,.0f}", f"{speed_ratio:.2f}",
-            f"{_middle(run.cost() for run in database_runs):.3f}", f"{cpu_ratio:.2f}",
-            " ".join(f"{role} {cost:.3f}" for role, cost in parts.items()),
+        print_line(
+                   name, f"{_median(run.rate() for run in database_runs):,.0f}", f"{speed_ratio:.2f}",
+                   f"{_median(run.cost() for run in database_runs):.3f}", f"{cpu_ratio:.2f}",
+                   " ".join(f"{role} {cost:.3f}" for role, cost in parts.items()),
         )  # fmt: skip
 
 
-def _middle(figures: Iterator[float]) -> float:
+def _median(figures: Iterator[float]) -> float:
     return statistics.median(figures)
 
 
-def _measure_ingest(say: Callable[..., None], pair: dict[str, Stage], turns: int) -> None:
+def _measure_ingest(print_line: Callable[..., None], pair: dict[str, Stage], turns: int) -> None:
     """Measure both services in turn while both run, so that other load on the machine affects both."""
     runs: dict[str, Callable[[], Run]] = {}
     for name, stage in pair.items():
         stage.start()
-        make = singles([key for _, key in stage.spaces(SPACES)])
+        make = make_single_requests([key for _, key in stage.spaces(SPACES)])
         stage.pause_worker()
-        closed(stage.port, CONNECTIONS, 1.0, make)
+        keep_busy(stage.port, CONNECTIONS, 1.0, make)
         runs[name] = partial(_ingest, stage, make)
     title = f"Ingest over {SPACES} Spaces at {CONNECTIONS} connections, workers paused"
-    _compare(say, title, runs, turns)
+    _compare(print_line, title, runs, turns)
     for stage in pair.values():
         stage.resume_worker()
-        stage.drained(600)
+        stage.wait_until_drained(600)
         stage.stop()
 
 
 def _ingest(stage: Stage, make: Callable[[], Iterator[Request]]) -> Run:
     before = _cpu(stage.url) | {"api": stage.cpu_by_role()["api"]}
-    result = closed(stage.port, CONNECTIONS, SECONDS, make)
+    result = keep_busy(stage.port, CONNECTIONS, SECONDS, make)
     after = _cpu(stage.url) | {"api": stage.cpu_by_role()["api"]}
     assert set(result.statuses) == {202}, result.statuses
     return Run(result.statuses[202], result.seconds, _difference(before, after))
@@ -244,5 +246,5 @@ def _tree_cpu(top: psutil.Process) -> float:
     return seconds
 
 
-def _difference(before: dict[str, float], after: dict[str, float]) -> dict[str, float]:
-    return {role: after[role] - before[role] for role in after}
+def _difference(start: dict[str, float], end: dict[str, float]) -> dict[str, float]:
+    return {role: end[role] - start[role] for role in end}

@@ -34,7 +34,7 @@ QUESTIONS: tuple[tuple[str, str, dict[str, str | Sequence[str]]], ...] = (
 )  # fmt: skip
 
 
-def measure(stage: Stage, say: Callable[..., None], sizes: tuple[int, ...]) -> None:
+def measure(stage: Stage, print_line: Callable[..., None], sizes: tuple[int, ...]) -> None:
     """Print the part of the table on cohorts."""
     for size, (space_id, key) in zip(sizes, stage.spaces(len(sizes)), strict=True):
         fill(stage.url, space_id, size, days=DAYS)
@@ -48,13 +48,13 @@ def measure(stage: Stage, say: Callable[..., None], sizes: tuple[int, ...]) -> N
             stage.pause_worker()
             with psycopg.connect(stage.url, autocommit=True) as connection:
                 pending_count = note_pending(connection, space_id)
-            say(f"{size:,} events of 24 months, {pending_count:,} pending; {cache} remembered")
-            _measure(stage, say, key)
+            print_line(f"{size:,} events of 24 months, {pending_count:,} pending; {cache} remembered")
+            _measure(stage, print_line, key)
             stage.resume_worker()
 
 
-def _measure(stage: Stage, say: Callable[..., None], key: str) -> None:
-    say("ms", "CPU ms", "months", "KB", "question")
+def _measure(stage: Stage, print_line: Callable[..., None], key: str) -> None:
+    print_line("ms", "CPU ms", "months", "KB", "question")
     client = http.client.HTTPConnection("127.0.0.1", stage.port)
     for name, end, extra_parameters in (QUESTIONS[0], *QUESTIONS):  # the first connects
         cpu = sum(stage.cpu_by_role().values())
@@ -62,16 +62,16 @@ def _measure(stage: Stage, say: Callable[..., None], key: str) -> None:
         cpu = (sum(stage.cpu_by_role().values()) - cpu) / REPEATS
         milliseconds, body = 1e3 * median(seconds for seconds, _ in answers), answers[-1][1]
         months = len(json.loads(body).get("totals", ())) if end != PLAIN else 0
-        say(f"{milliseconds:.0f}", f"{1e3 * cpu:.0f}", months, len(body) // 1024, name)
+        print_line(f"{milliseconds:.0f}", f"{1e3 * cpu:.0f}", months, len(body) // 1024, name)
 
 
 def _ask(
-    client: http.client.HTTPConnection, key: str, end: str, more: dict[str, str | Sequence[str]]
+    client: http.client.HTTPConnection, key: str, end: str, extra_parameters: dict[str, str | Sequence[str]]
 ) -> tuple[float, bytes]:
     today = date.today()  # noqa: DTZ011 - the Space has no time zone
     first = today - timedelta(days=DAYS)
     dates = {"start_date": f"{first} 00:00:00", "end_date": f"{today} 23:59:59"}
-    parameters = {**dates, "attribution_model": "linear", "attribution_window": "90", **more}
+    parameters = {**dates, "attribution_model": "linear", "attribution_window": "90", **extra_parameters}
     start = time.perf_counter()
     client.request(
         "GET", f"/public-api/v1/{end}?" + urlencode(parameters, doseq=True),

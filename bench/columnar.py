@@ -67,7 +67,7 @@ def check(answer: dict[str, Any], rows: list[tuple[int, float]]) -> None:
 
 
 @contextmanager
-def copied(url: str, space_id: int) -> Iterator[duckdb.DuckDBPyConnection]:
+def copy_to_duckdb(url: str, space_id: int) -> Iterator[duckdb.DuckDBPyConnection]:
     """Yield a DuckDB that has a Space's events and touchpoints."""
     with (
         tempfile.TemporaryDirectory() as directory,

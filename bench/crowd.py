@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator
 
 import psycopg
 
-from bench.ingest import SpaceSampler, distinct, distinct_batches, summarize
-from bench.load import Request, steady
+from bench.ingest import SpaceSampler, distinct_batches, distinct_requests, summarize
+from bench.load import Request, send_steadily
 from bench.pipeline import accepted_events, fill
 from bench.stage import Stage
 
@@ -30,15 +30,15 @@ SAMPLERS = 8
 """The number of small Spaces that are sampled at the same time."""
 
 
-def measure(stage: Stage, say: Callable[..., None]) -> None:
+def measure(stage: Stage, print_line: Callable[..., None]) -> None:
     """Print this part of the table."""
     small, huge = stage.spaces(SMALL_SPACES), stage.spaces(len(WORKERS))
     keys = [key for _, key in small]
-    say(
+    print_line(
         f"{SMALL_SPACES:,} small Spaces, {RATE:.0f} requests/s of {EVENTS} events, beside one with"
         f" {HUGE_ROWS:,} rows"
     )
-    say("workers", "small, requests/s", "samples", "p50 ms", "p99 ms", "of the huge Space")
+    print_line("workers", "small, requests/s", "samples", "p50 ms", "p99 ms", "of the huge Space")
     for workers, (huge_id, _) in zip(WORKERS, huge, strict=True):
         stage.stop()
         with stage.database() as url, psycopg.connect(url) as connection:
@@ -48,17 +48,17 @@ def measure(stage: Stage, say: Callable[..., None]) -> None:
         samplers = [SpaceSampler(stage, space, SECONDS, 0.05) for space in small[-SAMPLERS:]]
         for sampler in samplers:
             sampler.start()
-        result = steady(stage.port, RATE, SECONDS, lambda: _requests(keys))
+        result = send_steadily(stage.port, RATE, SECONDS, lambda: _requests(keys))
         samples = summarize([seconds for sampler in samplers for seconds in sampler.wait()])
         processed_rows = before - _waiting(stage, huge_id)
-        say(workers, f"{result.rate():,.0f}", *samples, f"{processed_rows:,} in {SECONDS:.0f} s")
-        stage.drained(900)
+        print_line(workers, f"{result.rate():,.0f}", *samples, f"{processed_rows:,} in {SECONDS:.0f} s")
+        stage.wait_until_drained(900)
     stage.stop()
     stage.start()
 
 
 def _requests(keys: list[str]) -> Iterator[Request]:
-    return distinct(keys) if EVENTS == 1 else distinct_batches(keys, EVENTS)
+    return distinct_requests(keys) if EVENTS == 1 else distinct_batches(keys, EVENTS)
 
 
 def _waiting(stage: Stage, space_id: int) -> int:

@@ -31,30 +31,30 @@ FROM (SELECT extract(epoch FROM erased_at - requested_at)::float8 AS waited FROM
 LEFT = "SELECT count(*) FROM erasures WHERE space_id = %(space_id)s AND erased_at IS NULL"
 
 
-def measure(stage: Stage, say: Callable[..., None], sizes: tuple[int, ...]) -> None:
+def measure(stage: Stage, print_line: Callable[..., None], sizes: tuple[int, ...]) -> None:
     """Print the part of the table on exports during erasures."""
     for size, (space_id, key) in zip(sizes, stage.spaces(len(sizes)), strict=True):
         client = http.client.HTTPConnection("127.0.0.1", stage.port)
         people = People(client, key, 10_000_000_000 * space_id, size, datetime.now(UTC))
         fill(stage.url, space_id, people)
-        say(f"Export of {size:,} contacts while people are erased")
-        say("erasures/s", "export s", "erased", "waited p50 s", "max s")
+        print_line(f"Export of {size:,} contacts while people are erased")
+        print_line("erasures/s", "export s", "erased", "waited p50 s", "max s")
         first = 0
         for rate in RATES:
             seconds, erased_count, half, longest = _run(stage, space_id, people, rate, first)
             first += erased_count
-            say(rate, f"{seconds:.1f}", erased_count, f"{half:.2f}", f"{longest:.2f}")
+            print_line(rate, f"{seconds:.1f}", erased_count, f"{half:.2f}", f"{longest:.2f}")
 
 
 def _run(
-    stage: Stage, space_id: int, people: People, rate: float, first: int
+    stage: Stage, space_id: int, people: People, rate: float, first_person: int
 ) -> tuple[float, int, float, float]:
     """Return the export's seconds, the number of erasures, and the seconds they waited."""
     is_over = threading.Event()
     with psycopg.connect(stage.url, autocommit=True) as connection:
         since = connection.execute("SELECT clock_timestamp()").fetchone()
         assert since is not None
-        eraser = threading.Thread(target=_erase, args=(stage, people, rate, first, is_over))
+        eraser = threading.Thread(target=_erase, args=(stage, people, rate, first_person, is_over))
         eraser.start()
         try:
             seconds = _export(stage, people.key)
@@ -69,11 +69,11 @@ def _run(
         return (seconds, *row)
 
 
-def _erase(stage: Stage, people: People, rate: float, first: int, ended: threading.Event) -> None:
+def _erase(stage: Stage, people: People, rate: float, first_person: int, end_event: threading.Event) -> None:
     """Request erasures of one contact after another, at an even rate."""
     with closing(http.client.HTTPConnection("127.0.0.1", stage.port)) as client:
-        contact_id = people.base + first
-        while rate and not ended.wait(1 / rate):
+        contact_id = people.base + first_person
+        while rate and not end_event.wait(1 / rate):
             contact_id += 1
             _send(client, people.key, "DELETE", f"/contacts/{contact_id}/pii")
 

@@ -51,35 +51,37 @@ COPY (SELECT e.id, e.event_time, e.contact_id, e.company_id, e.space_id, e.event
 """
 
 
-def measure(stage: Stage, say: Callable[..., None], sizes: tuple[int, ...]) -> None:
+def measure(stage: Stage, print_line: Callable[..., None], sizes: tuple[int, ...]) -> None:
     """Print the part of the table on exports."""
     for size, (space_id, key) in zip(sizes, stage.spaces(len(sizes)), strict=True):
         fill(stage.url, space_id, size)
         with psycopg.connect(stage.url, autocommit=True) as connection:
             connection.execute(TO_THE_DAY, {"space_id": space_id, "day": DAY})
             connection.execute("VACUUM (ANALYZE) events")
-        say(f"Export of a day with {size:,} events")
-        _measure_kinds(stage, say, space_id, key, DAY)
+        print_line(f"Export of a day with {size:,} events")
+        _measure_kinds(stage, print_line, space_id, key, DAY)
 
 
-def measure_one_day(stage: Stage, say: Callable[..., None], size: int) -> None:
+def measure_one_day(stage: Stage, print_line: Callable[..., None], size: int) -> None:
     """Print the same for one day of a Space with events on many days."""
     space_id, key, is_new = stage.space_named(f"bench of {size} events")
     if is_new:
         fill(stage.url, space_id, size)
-    say(f"Export of a day of half a year with {size:,} events")
-    _measure_kinds(stage, say, space_id, key, A_MONTH_AGO)
+    print_line(f"Export of a day of half a year with {size:,} events")
+    _measure_kinds(stage, print_line, space_id, key, A_MONTH_AGO)
 
 
-def _measure_kinds(stage: Stage, say: Callable[..., None], space_id: int, key: str, day: datetime) -> None:
-    say("rows", "count", "rows/s", "file MB", "of plain COPY", "asked to done s", "memory +MB")
+def _measure_kinds(
+    stage: Stage, print_line: Callable[..., None], space_id: int, key: str, day: datetime
+) -> None:
+    print_line("rows", "count", "rows/s", "file MB", "of plain COPY", "asked to done s", "memory +MB")
     for name, kind in KINDS.items():
         body = {"date": f"{day:%Y-%m-%d}", **kind}
         copy_rate = _copy(stage.url, space_id, day)
         rows, size_bytes, seconds = _job(stage, key, body)
         total_seconds, growth = _export(stage, key, body)
-        say(name, f"{rows:,}", f"{rows / seconds:,.0f}", f"{size_bytes / 1e6:.1f}",
-            f"{rows / seconds / copy_rate:.2f}", f"{total_seconds:.1f}", f"{growth:.0f}")  # fmt: skip
+        print_line(name, f"{rows:,}", f"{rows / seconds:,.0f}", f"{size_bytes / 1e6:.1f}",
+                   f"{rows / seconds / copy_rate:.2f}", f"{total_seconds:.1f}", f"{growth:.0f}")  # fmt: skip
 
 
 def _copy(url: str, space_id: int, day: datetime) -> float:

@@ -33,11 +33,11 @@ APART_SECONDS = 0.5
 PLATFORM = PLATFORMS["meta"]
 
 
-def measure(stage: Stage, say: Callable[..., None]) -> None:
+def measure(stage: Stage, print_line: Callable[..., None]) -> None:
     """Print the forwarding part of the table."""
     (space_id, _), (sample_space_id, key) = stage.spaces(2)
     stage.stop()
-    with FakePlatform(otherwise=Answer(body={"events_received": 1000})) as platform:
+    with FakePlatform(default=Answer(body={"events_received": 1000})) as platform:
         with stage.database() as url:
             secret = _sealing_key(stage, url)
             # This only creates the destination.
@@ -47,9 +47,9 @@ def measure(stage: Stage, say: Callable[..., None]) -> None:
             asyncio.run(_drain(url, space_id, platform, secret))
             seconds = time.perf_counter() - start
             calls = len(platform.requests)
-        say(f"Forwarding: {DELIVERIES:,} deliveries to one Meta destination on loopback")
-        say("deliveries/s", "calls", "ms a call")
-        say(f"{DELIVERIES / seconds:,.0f}", calls, f"{1000 * seconds / calls:.0f}")
+        print_line(f"Forwarding: {DELIVERIES:,} deliveries to one Meta destination on loopback")
+        print_line("deliveries/s", "calls", "ms a call")
+        print_line(f"{DELIVERIES / seconds:,.0f}", calls, f"{1000 * seconds / calls:.0f}")
         os.environ["HEADWATER_META_URL"] = platform.url
         try:
             stage.start()
@@ -58,9 +58,9 @@ def measure(stage: Stage, say: Callable[..., None]) -> None:
             del os.environ["HEADWATER_META_URL"]
             stage.stop()
     stage.start()
-    say("from a 202 to the platform, s: the first, p50, p95 of the others")
+    print_line("from a 202 to the platform, s: the first, p50, p95 of the others")
     first, later_waits = waits[0], sorted(waits[1:])
-    say(f"{first:.2f}", f"{later_waits[len(later_waits) // 2]:.2f}", f"{later_waits[-2]:.2f}")
+    print_line(f"{first:.2f}", f"{later_waits[len(later_waits) // 2]:.2f}", f"{later_waits[-2]:.2f}")
 
 
 def _sealing_key(stage: Stage, url: str) -> bytes:
@@ -141,7 +141,7 @@ def _sample(stage: Stage, platform: FakePlatform, space_id: int, key: str) -> li
         client.request("POST", "/public-api/v1/events/track", json.dumps(body), headers)
         assert client.getresponse().read() is not None
         accepted_at = time.monotonic()
-        waits.append(platform.wait_for(before + number + 1, 60)[-1].at - accepted_at)
+        waits.append(platform.wait_for(before + number + 1, 60)[-1].time - accepted_at)
         time.sleep(APART_SECONDS)
     client.close()
     return waits

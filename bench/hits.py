@@ -13,8 +13,8 @@ from uuid import uuid4
 
 import psycopg
 
-from bench.ingest import SECONDS, prepared, singles
-from bench.load import Request, closed
+from bench.ingest import SECONDS, make_single_requests, prepare_requests
+from bench.load import Request, keep_busy
 from bench.stage import Stage
 from headwater.intake.tracker.script import make_script
 
@@ -61,45 +61,45 @@ def reports(keys: list[str], size: int) -> Callable[[], Iterator[Request]]:
                 f"Content-Type: text/plain\r\nContent-Length: {len(body)}\r\n\r\n"
             ).encode() + body
 
-    return prepared(make, 60_000 // size)
+    return prepare_requests(make, 60_000 // size)
 
 
-def measure(stage: Stage, say: Callable[..., None]) -> None:
+def measure(stage: Stage, print_line: Callable[..., None]) -> None:
     """Print the part of the table on browser reports."""
     script = make_script("/t.js", "/t")
-    say("The tracker's script")
-    say("bytes", len(script))
-    say("with gzip", len(gzip.compress(script, 9, mtime=0)))
+    print_line("The tracker's script")
+    print_line("bytes", len(script))
+    print_line("with gzip", len(gzip.compress(script, 9, mtime=0)))
     spaces = stage.spaces(2_000)
     keys = [key for _, key in spaces]
     site_keys = sites(stage.url, spaces)
     stage.pause_worker()
-    say("Durable page views, over 2,000 Spaces, the worker paused")
-    say("connections", "what", "items/s", "p50 ms", "p99 ms", "of no-op", "CPU-s per 1,000")
-    noop, event = singles(keys, "/healthz", "GET"), singles(keys)
+    print_line("Durable page views, over 2,000 Spaces, the worker paused")
+    print_line("connections", "what", "items/s", "p50 ms", "p99 ms", "of no-op", "CPU-s per 1,000")
+    noop, event = make_single_requests(keys, "/healthz", "GET"), make_single_requests(keys)
     single_views, batches_of_five = reports(site_keys, 1), reports(site_keys, 5)
     for connections in (1, 16, 64):
-        idle = closed(stage.port, connections, SECONDS, noop).rate()
+        idle = keep_busy(stage.port, connections, SECONDS, noop).rate()
         for label, size, make in (
             ("event", 1, event),
             ("page view", 1, single_views),
             ("5 in one", 5, batches_of_five),
         ):
-            say(*_row(stage, (connections, label, size), make, idle))
+            print_line(*_row(stage, (connections, label, size), make, idle))
     stage.resume_worker()
 
 
 def _row(
-    stage: Stage, what: tuple[int, str, int], make: Callable[[], Iterator[Request]], idle: float
+    stage: Stage, load: tuple[int, str, int], make: Callable[[], Iterator[Request]], idle_cpu: float
 ) -> tuple[object, ...]:
-    connections, name, size = what
+    connections, name, size = load
     before = stage.cpu_seconds()
-    result = closed(stage.port, connections, SECONDS, make)
+    result = keep_busy(stage.port, connections, SECONDS, make)
     cpu = stage.cpu_seconds() - before
     rate = result.rate()
     refusals = {status: count for status, count in result.statuses.items() if status != 202}
     return (
         connections, name, f"{rate * size:,.0f}", f"{result.percentile(0.5):.2f}",
-        f"{result.percentile(0.99):.2f}", f"{rate / idle:.2f}",
+        f"{result.percentile(0.99):.2f}", f"{rate / idle_cpu:.2f}",
         f"{1000 * cpu / (rate * size * result.seconds):.3f}", *([refusals] if refusals else []),
     )  # fmt: skip

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 
 import psycopg
 
-from bench.load import Request, Result, closed, request, steady
+from bench.load import Request, Result, keep_busy, request, send_steadily
 from bench.stage import Stage
 
 SECONDS = 5.0
@@ -36,12 +36,14 @@ def event(number: int, run: str) -> dict[str, object]:
     }  # fmt: skip
 
 
-def singles(keys: list[str], path: str = TRACK, method: str = "POST") -> Callable[[], Iterator[Request]]:
+def make_single_requests(
+    keys: list[str], path: str = TRACK, method: str = "POST"
+) -> Callable[[], Iterator[Request]]:
     """Return a maker of requests with one event, each with the next Space's key."""
-    return prepared(lambda: distinct(keys, path, method))
+    return prepare_requests(lambda: distinct_requests(keys, path, method))
 
 
-def distinct(keys: list[str], path: str = TRACK, method: str = "POST") -> Iterator[Request]:
+def distinct_requests(keys: list[str], path: str = TRACK, method: str = "POST") -> Iterator[Request]:
     """Yield the same requests, generated while they are sent, so that none is a duplicate."""
     run = secrets.token_hex(4)
     for number in itertools.count():
@@ -51,7 +53,7 @@ def distinct(keys: list[str], path: str = TRACK, method: str = "POST") -> Iterat
 
 def batches(keys: list[str], size: int) -> Callable[[], Iterator[Request]]:
     """Return a maker of requests with `size` events."""
-    return prepared(lambda: distinct_batches(keys, size), 400)
+    return prepare_requests(lambda: distinct_batches(keys, size), 400)
 
 
 def distinct_batches(keys: list[str], size: int) -> Iterator[Request]:
@@ -63,67 +65,69 @@ def distinct_batches(keys: list[str], size: int) -> Iterator[Request]:
         yield request("POST", BATCH, keys[number % len(keys)], body)
 
 
-def prepared(make: Callable[[], Iterator[Request]], count: int = 60_000) -> Callable[[], Iterator[Request]]:
+def prepare_requests(
+    make: Callable[[], Iterator[Request]], count: int = 60_000
+) -> Callable[[], Iterator[Request]]:
     """Return a maker of requests generated in advance, so that generating them takes no CPU time from the
     server. It repeats them at the end: these are duplicates, which ingest accepts like other events.
     """
     ready: list[Request] = []
 
-    def again() -> Iterator[Request]:
+    def repeat_requests() -> Iterator[Request]:
         return itertools.cycle(ready)
 
     ready.extend(itertools.islice(make(), count))
-    return again
+    return repeat_requests
 
 
-def measure(stage: Stage, say: Callable[..., None]) -> None:
+def measure(stage: Stage, print_line: Callable[..., None]) -> None:
     """Print the ingest part of the table."""
     keys = [key for _, key in stage.spaces(2_000)]
     stage.pause_worker()
-    say("Durable ingest, keys spread over 2,000 Spaces, the worker paused")
-    say("connections", "kind", "events/s", "p50 ms", "p99 ms", "of no-op", "CPU-s per 1,000")
-    noop = singles(keys, "/healthz", "GET")
+    print_line("Durable ingest, keys spread over 2,000 Spaces, the worker paused")
+    print_line("connections", "kind", "events/s", "p50 ms", "p99 ms", "of no-op", "CPU-s per 1,000")
+    noop = make_single_requests(keys, "/healthz", "GET")
     for connections in (1, 2, 16, 64):
-        idle = closed(stage.port, connections, SECONDS, noop)
-        say(*_row(stage, connections, 1, singles(keys), idle))
+        idle = keep_busy(stage.port, connections, SECONDS, noop)
+        print_line(*_row(stage, connections, 1, make_single_requests(keys), idle))
     for connections in (1, 2, 16):
-        say(*_row(stage, connections, 100, batches(keys, 100), None))
+        print_line(*_row(stage, connections, 100, batches(keys, 100), None))
     stage.resume_worker()
-    say(f"What that left to process: drained in {stage.drained(900):.0f} s")
+    print_line(f"What that left to process: drained in {stage.wait_until_drained(900):.0f} s")
 
 
-def _row(stage, connections, size, make, idle: Result | None) -> tuple[object, ...]:
+def _row(stage, connections, size, make, idle_result: Result | None) -> tuple[object, ...]:
     before = stage.cpu_seconds()
-    result = closed(stage.port, connections, SECONDS, make)
+    result = keep_busy(stage.port, connections, SECONDS, make)
     cpu = stage.cpu_seconds() - before
     rate = result.rate() * size
     refusals = {status: n for status, n in result.statuses.items() if status != 202}
     return (
         connections, "single" if size == 1 else f"batch of {size}", f"{rate:,.0f}",
         f"{result.percentile(0.5):.2f}", f"{result.percentile(0.99):.2f}",
-        f"{result.rate() / idle.rate():.2f}" if idle else "-",
+        f"{result.rate() / idle_result.rate():.2f}" if idle_result else "-",
         f"{1000 * cpu / (rate * result.seconds):.3f}", *([refusals] if refusals else []),
     )  # fmt: skip
 
 
-def measure_flow(stage: Stage, say: Callable[..., None], rate: float = 7_000) -> None:
+def measure_flow(stage: Stage, print_line: Callable[..., None], rate: float = 7_000) -> None:
     """Print the delay until an accepted event is listed, without load and at `rate` events a second."""
     spaces = stage.spaces(16)
     keys = [key for _, key in spaces]
-    say("Accepted to stored, one sample after another, over 16 Spaces")
-    say("load", "samples", "p50 ms", "p99 ms", "acknowledged/s", "rows left at the end")
-    say("none", *_sampled(stage, spaces[0], 3.0))
+    print_line("Accepted to stored, one sample after another, over 16 Spaces")
+    print_line("load", "samples", "p50 ms", "p99 ms", "acknowledged/s", "rows left at the end")
+    print_line("none", *_sample_queue(stage, spaces[0], 3.0))
     sampler = SpaceSampler(stage, spaces[0], 12.0)
     sampler.start()
-    result = steady(stage.port, rate, 12.0, singles(keys))
+    result = send_steadily(stage.port, rate, 12.0, make_single_requests(keys))
     samples = sampler.join()
     with psycopg.connect(stage.url) as connection:
         (backlog,) = connection.execute("SELECT count(*) FROM inbox").fetchone()
-    say(f"{rate:,.0f}/s", *samples, f"{result.rate():,.0f}", backlog)
-    stage.drained(300)
+    print_line(f"{rate:,.0f}/s", *samples, f"{result.rate():,.0f}", backlog)
+    stage.wait_until_drained(300)
 
 
-def _sampled(stage: Stage, space: tuple[int, str], seconds: float) -> tuple[object, ...]:
+def _sample_queue(stage: Stage, space: tuple[int, str], seconds: float) -> tuple[object, ...]:
     sampler = SpaceSampler(stage, space, seconds)
     sampler.start()
     return sampler.join()

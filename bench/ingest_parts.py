@@ -39,15 +39,15 @@ KEY = "k" * 50
 QUOTA = Quota(100_000_000, 1, 99_999_999, 2_000_000_000, 30)
 
 
-def measure(stage: Stage, say: Callable[..., None]) -> None:
+def measure(stage: Stage, print_line: Callable[..., None]) -> None:
     """Print this part of the table."""
     stage.pause_worker()
     for size in GROUPS:
         spaces = [space_id for space_id, _ in stage.spaces(size)]
-        say(f"CPU time of an API process for a single event, of {size} in a commit, without sockets")
-        say("us", "what")
+        print_line(f"CPU time of an API process for a single event, of {size} in a commit, without sockets")
+        print_line("us", "what")
         for name, seconds in uvloop.run(_measure(stage.url, spaces)).items():
-            say(f"{1e6 * seconds / size:.1f}", name)
+            print_line(f"{1e6 * seconds / size:.1f}", name)
     with psycopg.connect(stage.url, autocommit=True) as connection:
         connection.execute("TRUNCATE inbox")
     stage.resume_worker()
@@ -151,10 +151,10 @@ def _row(body: bytes) -> bytes:
 async def _least(works: dict[str, Callable[[], Awaitable[None]]]) -> dict[str, float]:
     gc.freeze()  # as in the server
     gc.set_threshold(NEW_OBJECTS)
-    return {name: await _least_of(work) for name, work in works.items()}
+    return {name: await _measure_least(work) for name, work in works.items()}
 
 
-async def _least_of(work: Callable[[], Awaitable[None]]) -> float:
+async def _measure_least(work: Callable[[], Awaitable[None]]) -> float:
     least, end = float("inf"), time.monotonic() + SECONDS
     while time.monotonic() < end:
         start = time.process_time()

@@ -104,32 +104,32 @@ MOST_PENDING = 500
 """The number of newest events that are pending while the worker lets changes gather."""
 
 
-def measure(stage: Stage, say: Callable[..., None], sizes: tuple[int, ...]) -> None:
+def measure(stage: Stage, print_line: Callable[..., None], sizes: tuple[int, ...]) -> None:
     """Print the listing part of the table."""
     stage.pause_worker()
     for size in sizes:
         space_id, key, is_new = stage.space_named(f"bench of {size} events")
-        say(f"GET /events over HTTP, {size:,} events and {size * TOUCHES_PER_EVENT:,} touchpoints")
+        print_line(f"GET /events over HTTP, {size:,} events and {size * TOUCHES_PER_EVENT:,} touchpoints")
         if is_new:
             fill(stage.url, space_id, size)
-            _derive(stage.url, space_id, size, say)
+            _build_segments(stage.url, space_id, size, print_line)
         _note_newest(stage.url, space_id)
-        _measure_pages(stage, key, say, PAGES)
+        _measure_pages(stage, key, print_line, PAGES)
     ((many_id, many_key),) = stage.spaces(1)
     fill(stage.url, many_id, WITH_MANY_RARE, MANY_RARE)
-    say(f"The same of {WITH_MANY_RARE:,} events, with {len(MANY_RARE)} sources of 1 % each")
-    _derive(stage.url, many_id, WITH_MANY_RARE, say)
+    print_line(f"The same of {WITH_MANY_RARE:,} events, with {len(MANY_RARE)} sources of 1 % each")
+    _build_segments(stage.url, many_id, WITH_MANY_RARE, print_line)
     _note_newest(stage.url, many_id)
-    _measure_pages(stage, many_key, say, ((MANY_RARE[:1], 200), (MANY_RARE[:15], 200)))
+    _measure_pages(stage, many_key, print_line, ((MANY_RARE[:1], 200), (MANY_RARE[:15], 200)))
     stage.resume_worker()
 
 
 def _measure_pages(
-    stage: Stage, key: str, say: Callable[..., None], pages: Sequence[tuple[Sequence[str], int]]
+    stage: Stage, key: str, print_line: Callable[..., None], pages: Sequence[tuple[Sequence[str], int]]
 ) -> None:
     client = http.client.HTTPConnection("127.0.0.1", stage.port)
-    say("model", "window", "source", "rows", "p50 ms", "p95 ms", "p99 ms")
-    say("none", "-", "-", 1000, *_timed(client, key, "&fields=amount&per_page=1000"))
+    print_line("model", "window", "source", "rows", "p50 ms", "p95 ms", "p99 ms")
+    print_line("none", "-", "-", 1000, *_time_query(client, key, "&fields=amount&per_page=1000"))
     for model in MODELS:
         for window in (30, 0):
             for sources, rows in pages:
@@ -137,10 +137,10 @@ def _measure_pages(
                     f"&attribution_model={model}&attribution_window={window}"
                     f"&per_page={rows}&fields=amount&fields=event_name&fields=campaign_id"
                 )
-                say(model, window, "+".join(sources)[:14], rows, *_timed(client, key, query))
+                print_line(model, window, "+".join(sources)[:14], rows, *_time_query(client, key, query))
 
 
-def _derive(url: str, space_id: int, size: int, say: Callable[..., None]) -> None:
+def _build_segments(url: str, space_id: int, size: int, print_line: Callable[..., None]) -> None:
     """Build the segments of a Space as the worker does, and print the time it takes."""
     with psycopg.connect(url, autocommit=True) as connection:
         start = time.process_time()
@@ -148,8 +148,8 @@ def _derive(url: str, space_id: int, size: int, say: Callable[..., None]) -> Non
             pass
         cpu_seconds = time.process_time() - start
         octets, list_postings = connection.execute(OCTETS, {"space_id": space_id}).fetchone()
-        say("octets/event", "of postings", "worker µs", "(CPU per event)")
-        say(*(f"{figure / size:.1f}" for figure in (octets, list_postings, 1e6 * cpu_seconds)))
+        print_line("octets/event", "of postings", "worker µs", "(CPU per event)")
+        print_line(*(f"{figure / size:.1f}" for figure in (octets, list_postings, 1e6 * cpu_seconds)))
 
 
 def _note_newest(url: str, space_id: int) -> None:
@@ -164,15 +164,18 @@ def _note_newest(url: str, space_id: int) -> None:
 
 
 def fill(
-    url: str, space_id: int, events: int, rare: Sequence[str] = (ONE_PERCENT,), *, days: int = DAYS
+    url: str, space_id: int, events: int, rare_sources: Sequence[str] = (ONE_PERCENT,), *, days: int = DAYS
 ) -> None:
     """Fill a Space with `events` events over some days. SQL writes them, because only reading is measured."""
     common = [SOURCE_IDS[name] for name in EIGHT]
-    with psycopg.connect(url, autocommit=True, options=UNCHECKED) as connection, _hurry(connection):
+    with (
+        psycopg.connect(url, autocommit=True, options=UNCHECKED) as connection,
+        _reduce_durability(connection),
+    ):
         parameters = {
             "space_id": space_id, "base": 10_000_000_000 * space_id, "events": events,
             "common": common, "days": days,
-            "rare": [SOURCE_IDS[name] for name in rare], "tenth": SOURCE_IDS[TENTH],
+            "rare": [SOURCE_IDS[name] for name in rare_sources], "tenth": SOURCE_IDS[TENTH],
         }  # fmt: skip
         tables = ["touchpoints", "events"] if events >= INDEXES_LATER else []
         indexes = connection.execute(INDEXES, {"tables": tables}).fetchall()
@@ -193,16 +196,16 @@ def fill(
 def _fill_touchpoints(url: str, parameters: dict[str, Any], count: int) -> None:
     bounds = [count * number // FILLERS for number in range(FILLERS + 1)]
 
-    def fill_range(before: int, last: int) -> None:
+    def fill_range(offset: int, last_event: int) -> None:
         with psycopg.connect(url, autocommit=True, options=UNCHECKED) as connection:
-            connection.execute(TOUCHES, {**parameters, "first": before + 1, "last": last})
+            connection.execute(TOUCHES, {**parameters, "first": offset + 1, "last": last_event})
 
     with ThreadPoolExecutor(FILLERS) as pool:
         list(pool.map(fill_range, bounds, bounds[1:]))
 
 
 @contextmanager
-def _hurry(connection: psycopg.Connection) -> Iterator[None]:
+def _reduce_durability(connection: psycopg.Connection) -> Iterator[None]:
     """Reduce the database's writes for crash safety during the block."""
     for name, value in HURRIED.items():
         connection.execute(f"ALTER SYSTEM SET {name} = '{value}'")
@@ -215,7 +218,7 @@ def _hurry(connection: psycopg.Connection) -> Iterator[None]:
         connection.execute("SELECT pg_reload_conf()")
 
 
-def _timed(client: http.client.HTTPConnection, key: str, query: str) -> tuple[str, str, str]:
+def _time_query(client: http.client.HTTPConnection, key: str, query: str) -> tuple[str, str, str]:
     path = "/public-api/v1/events?start_date=2000-01-01+00:00:00&end_date=2099-01-01+00:00:00" + query
     result = Result()
     for number in range(REPEATS + 3):

@@ -1,7 +1,7 @@
 """The load: a raw HTTP/1.1 client in a separate process, so that it costs the server little.
 
-`closed` keeps a number of connections busy. `steady` sends at a fixed rate regardless of the answers, so that
-a slow server shows as latency instead of as a lower rate.
+`keep_busy` keeps a number of connections busy. `send_steadily` sends at a fixed rate regardless of the
+answers, so that a slow server shows as latency instead of as a lower rate.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ class Result:
         """Successful requests a second."""
         return sum(n for status, n in self.statuses.items() if status < 300) / self.seconds
 
-    def add(self, other: Result) -> None:
+    def add(self, result: Result) -> None:
         """Add another run's measurements."""
-        self.seconds += other.seconds
-        self.statuses += other.statuses
-        self.cut += other.cut
-        self.latencies += other.latencies
+        self.seconds += result.seconds
+        self.statuses += result.statuses
+        self.cut += result.cut
+        self.latencies += result.latencies
 
     def percentile(self, share: float) -> float:
         """Return a latency percentile in milliseconds."""
@@ -52,20 +52,20 @@ class _Connection(asyncio.Protocol):
     def __init__(
         self,
         result: Result,
-        on_free: Callable[[_Connection], None],
-        on_end: Callable[[_Connection], None] | None = None,
+        release: Callable[[_Connection], None],
+        handle_end: Callable[[_Connection], None] | None = None,
     ) -> None:
-        self._result, self._on_free, self._on_end = result, on_free, on_end
+        self._result, self._on_free, self._on_end = result, release, handle_end
         self._head = b""
-        self._started = 0.0
+        self._start = 0.0
         self._busy = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         self.transport = transport
         self._on_free(self)
 
-    def send(self, request: Request, started: float) -> None:
-        self._started, self._busy = started, True
+    def send(self, request: Request, start: float) -> None:
+        self._start, self._busy = start, True
         self.transport.write(request)
 
     def data_received(self, data: bytes) -> None:
@@ -77,7 +77,7 @@ class _Connection(asyncio.Protocol):
             self._head = data
             return
         self._head = b""
-        self._result.latencies.append(time.perf_counter() - self._started)
+        self._result.latencies.append(time.perf_counter() - self._start)
         self._result.statuses[int(data[9:12])] += 1
         self._busy = False
         if self._on_end is not None and b"\r\nconnection: close" in head.lower():
@@ -91,7 +91,7 @@ class _Connection(asyncio.Protocol):
             self._on_end(self)
 
 
-async def _closed(port: int, connections: int, seconds: float, requests: Iterator[Request]) -> Result:
+async def _keep_busy(port: int, connections: int, seconds: float, requests: Iterator[Request]) -> Result:
     result = Result()
     loop = asyncio.get_running_loop()
     end = time.perf_counter() + seconds
@@ -123,10 +123,10 @@ class _Clients:
         self._due: deque[float] = deque()
         self._tasks: set[asyncio.Future[None]] = set()
         self.result = Result()
-        self.over = False
+        self.is_over = False
 
     async def connect(self) -> None:
-        make = partial(_Connection, self.result, self._on_free, self._on_end)
+        make = partial(_Connection, self.result, self._reuse, self._handle_end)
         await asyncio.get_running_loop().create_connection(make, "127.0.0.1", self._port)
 
     def send(self, moment: float) -> None:
@@ -136,23 +136,23 @@ class _Clients:
         else:
             self._due.append(moment)
 
-    def ended(self) -> int:
+    def count_ended(self) -> int:
         return sum(self.result.statuses.values()) + self.result.cut
 
-    def _on_free(self, connection: _Connection) -> None:
+    def _reuse(self, connection: _Connection) -> None:
         if self._due:
             connection.send(next(self._requests), self._due.popleft())
         else:
             self._free.append(connection)
 
-    def _on_end(self, connection: _Connection) -> None:
+    def _handle_end(self, connection: _Connection) -> None:
         if connection in self._free:
             self._free.remove(connection)
-        if not self.over:
+        if not self.is_over:
             self._tasks.add(asyncio.ensure_future(self.connect()))
 
 
-async def _steady(port: int, rate: float, seconds: float, requests: Iterator[Request]) -> Result:
+async def _send_steadily(port: int, rate: float, seconds: float, requests: Iterator[Request]) -> Result:
     clients = _Clients(port, requests)
     for _ in range(128):
         await clients.connect()
@@ -164,21 +164,21 @@ async def _steady(port: int, rate: float, seconds: float, requests: Iterator[Req
             clients.send(start + sent_count / rate)
             sent_count += 1
         await asyncio.sleep(0.001)
-    while clients.ended() < sent_count and time.perf_counter() - start < seconds + 20:
+    while clients.count_ended() < sent_count and time.perf_counter() - start < seconds + 20:
         await asyncio.sleep(0.02)
-    clients.over = True
+    clients.is_over = True
     clients.result.seconds = time.perf_counter() - start
     return clients.result
 
 
-def _in_process(pipe: object, coroutine: object, arguments: tuple, make: Callable) -> None:
+def _run_coroutine(pipe: object, coroutine: object, arguments: tuple, make: Callable) -> None:
     pipe.send(uvloop.run(coroutine(*arguments, make())))
 
 
 def _run(coroutine: Callable, arguments: tuple, make: Callable[[], Iterator[Request]]) -> Result:
     own_pipe, child_pipe = multiprocessing.Pipe()
     process = multiprocessing.get_context("fork").Process(
-        target=_in_process, args=(child_pipe, coroutine, arguments, make)
+        target=_run_coroutine, args=(child_pipe, coroutine, arguments, make)
     )
     process.start()
     result = own_pipe.recv()
@@ -186,14 +186,14 @@ def _run(coroutine: Callable, arguments: tuple, make: Callable[[], Iterator[Requ
     return result
 
 
-def closed(port: int, connections: int, seconds: float, make: Callable[[], Iterator[Request]]) -> Result:
+def keep_busy(port: int, connections: int, seconds: float, make: Callable[[], Iterator[Request]]) -> Result:
     """Keep `connections` busy for `seconds` with the requests that `make` yields."""
-    return _run(_closed, (port, connections, seconds), make)
+    return _run(_keep_busy, (port, connections, seconds), make)
 
 
-def steady(port: int, rate: float, seconds: float, make: Callable[[], Iterator[Request]]) -> Result:
+def send_steadily(port: int, rate: float, seconds: float, make: Callable[[], Iterator[Request]]) -> Result:
     """Send `rate` requests a second for `seconds`."""
-    return _run(_steady, (port, rate, seconds), make)
+    return _run(_send_steadily, (port, rate, seconds), make)
 
 
 def request(method: str, path: str, key: str, body: bytes = b"") -> Request:

@@ -53,7 +53,7 @@ WHERE t.space_id = %(space_id)s AND t.id %% %(touches)s < %(visits)s
 """Adds first page views to some of the touchpoints."""
 
 
-def measure(stage: Stage, say: Callable[..., None], sizes: tuple[int, ...]) -> None:
+def measure(stage: Stage, print_line: Callable[..., None], sizes: tuple[int, ...]) -> None:
     """Print the part of the table on pages."""
     for size, (space_id, _) in zip(sizes, stage.spaces(len(sizes)), strict=True):
         fill(stage.url, space_id, size)
@@ -62,14 +62,14 @@ def measure(stage: Stage, say: Callable[..., None], sizes: tuple[int, ...]) -> N
             stage.pause_worker()  # otherwise it would build the pending ones
             build_segments(connection, space_id)
             pending_count = note_pending(connection, space_id)
-        say(f"Pages of the console, {size:,} events, {pending_count:,} pending")
-        measure_pages(stage, say, space_id)
+        print_line(f"Pages of the console, {size:,} events, {pending_count:,} pending")
+        measure_pages(stage, print_line, space_id)
         stage.resume_worker()
 
 
-def measure_pages(stage: Stage, say: Callable[..., None], space_id: int) -> None:
+def measure_pages(stage: Stage, print_line: Callable[..., None], space_id: int) -> None:
     """Print the time of every page, and of all pages together."""
-    say("first ms", "p50 ms", "max ms", "KB", "KB gzipped", "requests", "page")
+    print_line("first ms", "p50 ms", "max ms", "KB", "KB gzipped", "requests", "page")
     client, firsts, repeats = _visitor(stage, space_id), Result(), Result()
     for page in PAGES:
         path = f"/console/spaces/{space_id}{page}"
@@ -79,14 +79,14 @@ def measure_pages(stage: Stage, say: Callable[..., None], space_id: int) -> None
         repeats.latencies += timings
         size, gzip_size = len(answer.content), len(gzip.compress(answer.content, 6))
         times = (first, median(timings), max(timings))
-        say(*(f"{1000 * seconds:.0f}" for seconds in times),
-            *(f"{octets / 1024:.1f}" for octets in (size, gzip_size)),
-            1 + len(set(re.findall(r'(?:src|href)="(/console/static/[^"]+)"', answer.text))),
-            page or "Overview")  # fmt: skip
-    say(f"All {len(PAGES)}, opened for the first time, and {REPEATS} times again")
-    say("", "p50 ms", "p95 ms", "max ms")
+        print_line(*(f"{1000 * seconds:.0f}" for seconds in times),
+                   *(f"{octets / 1024:.1f}" for octets in (size, gzip_size)),
+                   1 + len(set(re.findall(r'(?:src|href)="(/console/static/[^"]+)"', answer.text))),
+                   page or "Overview")  # fmt: skip
+    print_line(f"All {len(PAGES)}, opened for the first time, and {REPEATS} times again")
+    print_line("", "p50 ms", "p95 ms", "max ms")
     for name, result in (("first", firsts), ("again", repeats)):
-        say(name, *(f"{result.percentile(share):.0f}" for share in (0.5, 0.95, 1)))
+        print_line(name, *(f"{result.percentile(share):.0f}" for share in (0.5, 0.95, 1)))
 
 
 def _add_visits(url: str, space_id: int) -> None:

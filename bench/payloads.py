@@ -20,10 +20,10 @@ AT = 1_795_169_730_000
 CLICK_IDS = ("fbclid", "gclid", "ttclid", "li_fat_id", "epik", "sccid", "rdt_cid", "msclkid")
 
 
-def measure(say: Callable[..., None]) -> None:
+def measure(print_line: Callable[..., None]) -> None:
     """Print the part of the table on payloads."""
-    say("Payloads of ad platforms, purchases/s on one core")
-    say("platform", "built", "in calls", "bytes each")
+    print_line("Payloads of ad platforms, purchases/s on one core")
+    print_line("platform", "built", "in calls", "bytes each")
     purchases = [_purchase(number) for number in range(PURCHASES)]
     for platform in PLATFORMS.values():
         destination = _destination(platform)
@@ -36,7 +36,7 @@ def measure(say: Callable[..., None]) -> None:
         )
         total_seconds = time.perf_counter() - start
         rates = (f"{PURCHASES / seconds:,.0f}" for seconds in (build_seconds, total_seconds))
-        say(platform.title, *rates, size // PURCHASES)
+        print_line(platform.title, *rates, size // PURCHASES)
 
 
 def _purchase(number: int) -> Conversion:

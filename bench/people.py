@@ -94,10 +94,10 @@ class People:
     base: int
     """Every id in the Space is larger."""
     size: int
-    now: datetime
+    time: datetime
 
     @property
-    def big(self) -> int:
+    def big_contact(self) -> int:
         return self.base + self.size + 1
 
     @property
@@ -113,7 +113,7 @@ class People:
         return answer
 
 
-def measure(stage: Stage, say: Callable[..., None], sizes: tuple[int, ...]) -> None:
+def measure(stage: Stage, print_line: Callable[..., None], sizes: tuple[int, ...]) -> None:
     """Print the part of the table on contacts and companies."""
     results: dict[str, list[Result]] = {}
     for size, (space_id, key) in zip(sizes, stage.spaces(len(sizes)), strict=True):
@@ -121,21 +121,21 @@ def measure(stage: Stage, say: Callable[..., None], sizes: tuple[int, ...]) -> N
         people = People(client, key, 10_000_000_000 * space_id, size, datetime.now(UTC))
         fill(stage.url, space_id, people)
         for name, repeats, requests in tasks(people):
-            results.setdefault(name, []).append(_timed(people, repeats, requests))
-    say(f"Contacts and companies over HTTP; the big contact has {MANY:,} events and touchpoints")
+            results.setdefault(name, []).append(_time_requests(people, repeats, requests))
+    print_line(f"Contacts and companies over HTTP; the big contact has {MANY:,} events and touchpoints")
     heads = [f"{size:,} {share} ms" for size in sizes for share in ("p50", "p99")]
-    say(f"{'':30}", *heads, "ratio of p50")
+    print_line(f"{'':30}", *heads, "ratio of p50")
     for name, size_results in results.items():
         shares = [f"{result.percentile(share):.1f}" for result in size_results for share in (0.5, 0.99)]
         first, last = size_results[0].percentile(0.5), size_results[-1].percentile(0.5)
-        say(f"{name:30}", *shares, f"{last / first:.1f}" if len(size_results) > 1 else "-")
+        print_line(f"{name:30}", *shares, f"{last / first:.1f}" if len(size_results) > 1 else "-")
 
 
 def fill(url: str, space_id: int, people: People) -> None:
     """Fill a Space with `people.size` contacts and the big one, using SQL."""
     parameters = {
-        "space_id": space_id, "base": people.base, "size": people.size, "big": people.big,
-        "companies": people.companies, "now": people.now, "span": SPAN, "big_email": BIG,
+        "space_id": space_id, "base": people.base, "size": people.size, "big": people.big_contact,
+        "companies": people.companies, "now": people.time, "span": SPAN, "big_email": BIG,
         "many": MANY, "sources": [SOURCE_IDS[name] for name in
                                   ("google_ads", "facebook_ads", "google_organic", "direct")],
     }  # fmt: skip
@@ -155,7 +155,7 @@ def tasks(people: People) -> Iterator[tuple[str, int, Callable[[int], Request]]]
     yield "contacts, first page of 5,000", 20, _get("/contacts", contacts)
     yield "contacts, page in the middle", 20, _get("/contacts", {**contacts, "cursor": deep})
     yield "contacts of a narrow range", 20, _get("/contacts", {**contacts, **_narrow(people)})
-    yield "contacts of 100 addresses", 40, lambda number: _by_addresses(people, number)
+    yield "contacts of 100 addresses", 40, lambda number: _find_by_addresses(people, number)
     yield "big contact by e-mail", 40, _get("/contacts/by-email", {"email": BIG})
     yield "big contact with its journey", 10, _get("/contacts/by-email", {"email": BIG, **JOURNEY})
     yield "attach big contact", 6, lambda number: _attach(people, number)
@@ -178,12 +178,12 @@ def _deep_cursor(people: People) -> str:
 
 def _narrow(people: People) -> dict[str, str]:
     """Return a range in the middle of the Space's time with about one page of contacts."""
-    start = people.now - SPAN / 2
+    start = people.time - SPAN / 2
     end = start + SPAN * PAGE / people.size
     return {"start_date": f"{start:%Y-%m-%d %H:%M:%S}", "end_date": f"{end:%Y-%m-%d %H:%M:%S}"}
 
 
-def _by_addresses(people: People, number: int) -> Request:
+def _find_by_addresses(people: People, number: int) -> Request:
     """Return a request for a hundred contacts across the Space, by their second addresses, different ones
     each time.
     """
@@ -196,12 +196,12 @@ def _by_addresses(people: People, number: int) -> Request:
 def _attach(people: People, number: int) -> Request:
     """Return a request that assigns one of two companies in turn, so that every row changes each time."""
     company = {"company_id": people.base + 1 + number % 2}
-    return "PUT", f"{API}/contacts/{people.big}/company", company
+    return "PUT", f"{API}/contacts/{people.big_contact}/company", company
 
 
-def _timed(people: People, repeats: int, requests: Callable[[int], Request]) -> Result:
+def _time_requests(people: People, repetitions: int, requests: Callable[[int], Request]) -> Result:
     result = Result()
-    for number in range(repeats + 2):
+    for number in range(repetitions + 2):
         start = time.perf_counter()
         people.send(*requests(number))
         if number >= 2:  # the first ones warm caches

@@ -29,7 +29,7 @@ PAGES = 4
 """Page views per visit."""
 
 
-def measure(stage: Stage, say: Callable[..., None]) -> None:
+def measure(stage: Stage, print_line: Callable[..., None]) -> None:
     """Print the pipeline part of the table."""
     spaces = iter(space_id for space_id, _ in stage.spaces(2 * 2 * ROUNDS))
     stage.stop()  # otherwise its worker would take the rows
@@ -41,17 +41,17 @@ def measure(stage: Stage, say: Callable[..., None]) -> None:
                     run = _measure(url, next(spaces), kind, tables, reads_ahead=reads_ahead)
                     figures.setdefault((kind, reads_ahead), []).append(run)
     stage.start()
-    say(f"Pipeline: {EVENTS:,} rows of one Space, one worker, batches of {BATCH_ROWS}; medians of"
-        f" {ROUNDS} runs in turn")  # fmt: skip
-    say("kind", "reads ahead", "rows/s", "CPU us, worker", "CPU us, PostgreSQL",
-        "bare COPY of the rows, rows/s", "ratio")  # fmt: skip
+    print_line(f"Pipeline: {EVENTS:,} rows of one Space, one worker, batches of {BATCH_ROWS}; medians of"
+               f" {ROUNDS} runs in turn")  # fmt: skip
+    print_line("kind", "reads ahead", "rows/s", "CPU us, worker", "CPU us, PostgreSQL",
+               "bare COPY of the rows, rows/s", "ratio")  # fmt: skip
     for (kind, reads_ahead), runs in figures.items():
         seconds, worker, server, copy_seconds = (
             statistics.median(column) for column in zip(*runs, strict=True)
         )
-        say(kind, "yes" if reads_ahead else "no", f"{EVENTS / seconds:,.0f}",
-            f"{worker / EVENTS * 1e6:.1f}", f"{server / EVENTS * 1e6:.1f}",
-            f"{EVENTS / copy_seconds:,.0f}", f"{copy_seconds / seconds:.2f}")  # fmt: skip
+        print_line(kind, "yes" if reads_ahead else "no", f"{EVENTS / seconds:,.0f}",
+                   f"{worker / EVENTS * 1e6:.1f}", f"{server / EVENTS * 1e6:.1f}",
+                   f"{EVENTS / copy_seconds:,.0f}", f"{copy_seconds / seconds:.2f}")  # fmt: skip
 
 
 STORED_COLUMNS = """

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 
 import psycopg
 
-from bench.ingest import singles
-from bench.load import closed
+from bench.ingest import make_single_requests
+from bench.load import keep_busy
 from bench.pipeline import accepted_events, fill
 from bench.stage import Stage
 
@@ -23,19 +23,19 @@ SECONDS = 4.0
 LOOK_SECONDS = 0.01
 
 
-def measure(stage: Stage, say: Callable[..., None]) -> None:
+def measure(stage: Stage, print_line: Callable[..., None]) -> None:
     """Print this part of the table."""
     for spaces, rows in QUEUES:
-        say(f"{rows:,} rows of each of {spaces:,} Spaces, by workers: the best of {ROUNDS} rounds")
-        say("workers", "events/s", "CPU us an event", "cores busy")
-        ids = _known_spaces(stage, spaces)
-        _measure_best(say, stage, "--pipelines", lambda ids=ids, rows=rows: _drain(stage, ids, rows))
+        print_line(f"{rows:,} rows of each of {spaces:,} Spaces, by workers: the best of {ROUNDS} rounds")
+        print_line("workers", "events/s", "CPU us an event", "cores busy")
+        ids = _make_checked_spaces(stage, spaces)
+        _measure_best(print_line, stage, "--pipelines", lambda ids=ids, rows=rows: _drain(stage, ids, rows))
     keys = [key for _, key in stage.spaces(2_000)]
-    noop, events = singles(keys, "/healthz", "GET"), singles(keys)
+    noop, events = make_single_requests(keys, "/healthz", "GET"), make_single_requests(keys)
     for name, make in (("no-op", noop), ("durable ingest", events)):
-        say(f"{name}, {CONNECTIONS} connections, by API processes; the load takes a core, too")
-        say("processes", "requests/s", "CPU us a request", "cores busy")
-        _measure_best(say, stage, "--workers", lambda make=make: _ingest(stage, make))
+        print_line(f"{name}, {CONNECTIONS} connections, by API processes; the load takes a core, too")
+        print_line("processes", "requests/s", "CPU us a request", "cores busy")
+        _measure_best(print_line, stage, "--workers", lambda make=make: _ingest(stage, make))
     stage.stop()
     stage.start()
 
@@ -44,7 +44,7 @@ Run = tuple[float, float, float]
 """Items a second, CPU seconds per item, and the number of busy cores."""
 
 
-def _measure_best(say: Callable[..., None], stage: Stage, option: str, run: Callable[[], Run]) -> None:
+def _measure_best(print_line: Callable[..., None], stage: Stage, option: str, run: Callable[[], Run]) -> None:
     best: dict[int, Run] = {}
     for _ in range(ROUNDS):
         for count in COUNTS:
@@ -52,10 +52,10 @@ def _measure_best(say: Callable[..., None], stage: Stage, option: str, run: Call
             stage.start(option, str(count))
             best[count] = max(best.get(count, (0.0, 0.0, 0.0)), run())
     for count, (rate, cpu_seconds, cores) in best.items():
-        say(count, f"{rate:,.0f}", f"{1e6 * cpu_seconds:.0f}", f"{cores:.2f}")
+        print_line(count, f"{rate:,.0f}", f"{1e6 * cpu_seconds:.0f}", f"{cores:.2f}")
 
 
-def _known_spaces(stage: Stage, count: int) -> list[int]:
+def _make_checked_spaces(stage: Stage, count: int) -> list[int]:
     """Return new Spaces, once each has had its first alert check, which takes longer than storing a row."""
     ids = [space_id for space_id, _ in stage.spaces(count)]
     unknown = "SELECT EXISTS (SELECT id FROM spaces EXCEPT SELECT space_id FROM alert_watches)"
@@ -81,12 +81,12 @@ def _drain(stage: Stage, spaces: Sequence[int], rows: int) -> Run:
 def _ingest(stage: Stage, make: Callable[[], object]) -> Run:
     stage.pause_worker()
     before = stage.cpu_seconds()
-    result = closed(stage.port, CONNECTIONS, SECONDS, make)
+    result = keep_busy(stage.port, CONNECTIONS, SECONDS, make)
     cpu_seconds = stage.cpu_seconds() - before
     stage.resume_worker()
-    stage.drained(900)
+    stage.wait_until_drained(900)
     return _run(result.rate() * result.seconds, result.seconds, cpu_seconds)
 
 
-def _run(pieces: float, seconds: float, computing: float) -> Run:
-    return pieces / seconds, computing / pieces, computing / seconds
+def _run(count: float, seconds: float, computing: float) -> Run:
+    return count / seconds, computing / count, computing / seconds

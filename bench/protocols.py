@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from uuid import uuid4
 
-from bench.ingest import batches, prepared
-from bench.load import Request, closed
+from bench.ingest import batches, prepare_requests
+from bench.load import Request, keep_busy
 from bench.stage import Stage
 
 BATCH = 100
@@ -27,16 +27,16 @@ CONNECTIONS = (2, 16)
 LIBRARY = {"name": "analytics-python", "version": "2.3.4"}
 
 
-def measure(stage: Stage, say: Callable[..., None]) -> None:
+def measure(stage: Stage, print_line: Callable[..., None]) -> None:
     """Print the part of the table on protocols."""
     keys = [key for _, key in stage.spaces(200)]
     stage.pause_worker()
-    say(f"Protocols beside POST /events/batch, {ROUNDS} rounds in alternation, the worker paused")
-    say("connections", "what", "messages/s", "of /events/batch", "CPU of it")
+    print_line(f"Protocols beside POST /events/batch, {ROUNDS} rounds in alternation, the worker paused")
+    print_line("connections", "what", "messages/s", "of /events/batch", "CPU of it")
     for connections in CONNECTIONS:
         for name, size, make in (("Segment", BATCH, segment_batches), ("GA4", GA4_BATCH, ga4_requests)):
             prepared_requests, batch_requests = (
-                prepared(lambda make=make: make(keys), 400),
+                prepare_requests(lambda make=make: make(keys), 400),
                 batches(keys, size),
             )
             rounds = [
@@ -50,9 +50,11 @@ def measure(stage: Stage, say: Callable[..., None]) -> None:
             ratios = [rate / usual for rate, _, usual, _ in rounds]
             costs = [usual_cost / cost for _, cost, _, usual_cost in rounds]
             middle = statistics.median
-            say(connections, name, f"{middle(rates):,.0f}", f"{middle(ratios):.2f}", f"{middle(costs):.2f}")
+            print_line(
+                connections, name, f"{middle(rates):,.0f}", f"{middle(ratios):.2f}", f"{middle(costs):.2f}"
+            )
     stage.resume_worker()
-    stage.drained(900)
+    stage.wait_until_drained(900)
 
 
 def _run(
@@ -60,7 +62,7 @@ def _run(
 ) -> tuple[float, float]:
     """Return the messages a second, and the CPU seconds per message."""
     before = stage.cpu_seconds()
-    result = closed(stage.port, connections, SECONDS, make)
+    result = keep_busy(stage.port, connections, SECONDS, make)
     rate = result.rate() * size
     return rate, (stage.cpu_seconds() - before) / max(1.0, rate * result.seconds)
 

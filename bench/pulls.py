@@ -14,7 +14,7 @@ import msgspec
 import psutil
 from tests.pulls.books import AdPlace, Books, Spent
 from tests.pulls.meta.pretend import TOKEN, PretendMeta
-from tests.support.wire import Received
+from tests.support.wire import ReceivedRequest
 
 from bench.stage import Stage
 from headwater.base.egress.access_tokens import AccessTokens
@@ -48,8 +48,8 @@ class QuickMeta(PretendMeta):
             for row in super().select(date.min, date.max, is_ad=is_ad):
                 self._days[row[0], is_ad].append(row)
 
-    def select(self, first: date, last: date, *, is_ad: bool) -> list[tuple[date, AdPlace, Spent]]:
-        days = (first + timedelta(days=number) for number in range((last - first).days + 1))
+    def select(self, first_day: date, last_day: date, *, is_ad: bool) -> list[tuple[date, AdPlace, Spent]]:
+        days = (first_day + timedelta(days=number) for number in range((last_day - first_day).days + 1))
         return [row for day in days for row in self._days.get((day, is_ad), ())]
 
 
@@ -67,17 +67,21 @@ class PretendSender:
         self.calls += 1
         target = _ACCOUNT.sub("/act_1234567890", call.url.removeprefix("https://pretend.example"))
         headers = {name.lower(): text for name, text in call.headers.items()}
-        answer = self._pretend(Received(call.method, target, headers, call.body, time.monotonic()))
+        answer = self._pretend(ReceivedRequest(call.method, target, headers, call.body, time.monotonic()))
         return EgressResponse(status=answer.status, body=msgspec.json.encode(answer.body))
 
 
-def measure(stage: Stage, say: Callable[..., None]) -> None:
+def measure(stage: Stage, print_line: Callable[..., None]) -> None:
     """Print the part of the table on pulls."""
-    say(f"Pull 13 months of {ACCOUNTS} accounts with {CAMPAIGNS} campaigns and ads each, into one Space")
-    _say_pull(say, stage.url, [space_id for space_id, _ in stage.spaces(1)] * ACCOUNTS, _fill(CAMPAIGNS, 396))
-    say(f"A day's pull of {SPACES:,} Spaces with {CAMPAIGNS_OF_A_SPACE} campaigns and ads each")
+    print_line(
+        f"Pull 13 months of {ACCOUNTS} accounts with {CAMPAIGNS} campaigns and ads each, into one Space"
+    )
+    _print_pull(
+        print_line, stage.url, [space_id for space_id, _ in stage.spaces(1)] * ACCOUNTS, _fill(CAMPAIGNS, 396)
+    )
+    print_line(f"A day's pull of {SPACES:,} Spaces with {CAMPAIGNS_OF_A_SPACE} campaigns and ads each")
     spaces = [space_id for space_id, _ in stage.spaces(SPACES)]
-    _say_pull(say, stage.url, spaces, _fill(CAMPAIGNS_OF_A_SPACE, 28))
+    _print_pull(print_line, stage.url, spaces, _fill(CAMPAIGNS_OF_A_SPACE, 28))
 
 
 def _fill(campaigns: int, days: int) -> Books:
@@ -86,12 +90,12 @@ def _fill(campaigns: int, days: int) -> Books:
         day = TODAY - timedelta(days=days_back)
         for number in range(campaigns):
             ad_place = AdPlace(f"{number}", f"{number}1", f"{number}11")
-            books.spent[day, ad_place] = Spent(Decimal(f"{number % 90 + 1}.{days_back % 90 + 10}"))
+            books.figures[day, ad_place] = Spent(Decimal(f"{number % 90 + 1}.{days_back % 90 + 10}"))
     return books
 
 
-def _say_pull(say: Callable[..., None], url: str, spaces: list[int], books: Books) -> None:
-    say("s", "calls", "rows", "rows/s", "memory +MB", "what")
+def _print_pull(print_line: Callable[..., None], url: str, spaces: list[int], books: Books) -> None:
+    print_line("s", "calls", "rows", "rows/s", "memory +MB", "what")
     for name in ("new", "unchanged"):
         sender = PretendSender(books)
         before = psutil.Process().memory_info().rss
@@ -99,7 +103,7 @@ def _say_pull(say: Callable[..., None], url: str, spaces: list[int], books: Book
         rows = asyncio.run(_pull(url, spaces if name == "new" else [], sender))
         seconds = time.perf_counter() - start
         growth = (psutil.Process().memory_info().rss - before) >> 20
-        say(f"{seconds:.1f}", f"{sender.calls:,}", f"{rows:,}", f"{rows / seconds:,.0f}", growth, name)
+        print_line(f"{seconds:.1f}", f"{sender.calls:,}", f"{rows:,}", f"{rows / seconds:,.0f}", growth, name)
 
 
 async def _pull(url: str, spaces: list[int], sender: PretendSender) -> int:

@@ -21,20 +21,20 @@ class Question:
     """The window. 0 is the whole path."""
     groups: tuple[str, ...]
     measures: tuple[str, ...] = CREDIT
-    more: tuple[tuple[str, Any], ...] = ()
+    options: tuple[tuple[str, Any], ...] = ()
     recent: bool = False
 
     @property
     def name(self) -> str:
         """Its short description."""
-        extra_words = [name for name, _ in self.more] + (["of 90 days"] if self.recent else [])
+        extra_words = [name for name, _ in self.options] + (["of 90 days"] if self.recent else [])
         words = [self.model, str(self.days), "/".join(self.groups), "+".join(self.measures), *extra_words]
         return " ".join(text for text in words if text)
 
     @property
     def parameters(self) -> dict[str, Any]:
         """The parameters of the request, without the dates."""
-        extra_parameters = dict(self.more)
+        extra_parameters = dict(self.options)
         model = {} if "attribution_models" in extra_parameters else {"attribution_model": self.model}
         return {
             "measures": self.measures, "group_by": self.groups or ("none",), **model,
@@ -43,10 +43,10 @@ class Question:
 
 
 def _ask(
-    model: str, days: int, *groups: str, of: tuple[str, ...] = CREDIT, recent: bool = False,
-    **more: Any,
+    model: str, days: int, *groups: str, measures: tuple[str, ...] = CREDIT, is_recent: bool = False,
+    **options: Any,
 ) -> Question:  # fmt: skip
-    return Question(model, days, groups, of, tuple(more.items()), recent)
+    return Question(model, days, groups, measures, tuple(options.items()), is_recent)
 
 
 COMPARABLE = tuple(
@@ -55,7 +55,7 @@ COMPARABLE = tuple(
 
 ANOTHER = _ask("linear", 14, "source")
 """Different from all measured questions."""
-TOTAL = _ask("last_touch", 30, of=("events", "revenue", "orders"))
+TOTAL = _ask("last_touch", 30, measures=("events", "revenue", "orders"))
 WITHOUT_TRAINING = tuple(name for name, model in MODELS.items() if not model.needs_training)
 """The models that follow a rule and need no training."""
 QUESTIONS = (
@@ -67,24 +67,24 @@ QUESTIONS = (
     _ask("u_shaped", 90, "campaign"),
     _ask("u_shaped", 90, "source", "month"),
     _ask("linear", 90, "campaign", "source"),
-    _ask("linear", 90, "source", of=(*WHOLE, *CREDIT)),
-    _ask("u_shaped", 90, "campaign", of=("orders", "average_order_value", "credited_revenue")),
-    _ask("last_touch", 90, "source", of=("touched_events", "touched_revenue")),
-    _ask("linear", 90, "source", of=("days_to_conversion", "touches_to_conversion")),
-    _ask("linear", 30, "source", of=("contacts", "credited_revenue")),
-    _ask("last_touch", 30, "source", of=("new_customers", "revenue")),
-    _ask("last_touch", 30, "month", of=("new_customers", "contacts")),
+    _ask("linear", 90, "source", measures=(*WHOLE, *CREDIT)),
+    _ask("u_shaped", 90, "campaign", measures=("orders", "average_order_value", "credited_revenue")),
+    _ask("last_touch", 90, "source", measures=("touched_events", "touched_revenue")),
+    _ask("linear", 90, "source", measures=("days_to_conversion", "touches_to_conversion")),
+    _ask("linear", 30, "source", measures=("contacts", "credited_revenue")),
+    _ask("last_touch", 30, "source", measures=("new_customers", "revenue")),
+    _ask("last_touch", 30, "month", measures=("new_customers", "contacts")),
     TOTAL,
-    _ask("last_touch", 30, "month", of=WHOLE),
-    _ask("last_touch", 30, "day", of=WHOLE, recent=True),
-    _ask("last_touch", 30, "weekday", "hour", of=("revenue",)),
-    _ask("last_touch", 30, "contact", of=("revenue",)),
+    _ask("last_touch", 30, "month", measures=WHOLE),
+    _ask("last_touch", 30, "day", measures=WHOLE, is_recent=True),
+    _ask("last_touch", 30, "weekday", "hour", measures=("revenue",)),
+    _ask("last_touch", 30, "contact", measures=("revenue",)),
     _ask("all models", 90, "source", attribution_models=WITHOUT_TRAINING),
-    _ask("three models", 30, "campaign", of=("credited_revenue",), recent=True,
+    _ask("three models", 30, "campaign", measures=("credited_revenue",), is_recent=True,
          attribution_models=("last_touch", "linear", "u_shaped")),
-    _ask("u_shaped", 90, "source", recent=True, **BEFORE),
-    _ask("last_touch", 30, "source", of=(*WHOLE, "contacts", "credited_revenue"), recent=True,
+    _ask("u_shaped", 90, "source", is_recent=True, **BEFORE),
+    _ask("last_touch", 30, "source", measures=(*WHOLE, "contacts", "credited_revenue"), is_recent=True,
          **BEFORE),
-    _ask("u_shaped", 90, "campaign", of=("events", *CREDIT), sources=("google_ads",)),
+    _ask("u_shaped", 90, "campaign", measures=("events", *CREDIT), sources=("google_ads",)),
     _ask("linear", 60, "source", amount_min=100, event_names=("purchase",)),
 )  # fmt: skip

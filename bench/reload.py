@@ -8,9 +8,9 @@ import threading
 import time
 from collections.abc import Callable
 
-from bench.ingest import singles
-from bench.load import Result, steady
-from bench.stage import Stage, staged
+from bench.ingest import make_single_requests
+from bench.load import Result, send_steadily
+from bench.stage import Stage, run_stage
 
 RATE = 1_000
 SPACES = 200
@@ -18,25 +18,25 @@ RELOADS = 3
 SECONDS = 15.0
 
 
-def measure(say: Callable[..., None]) -> None:
+def measure(print_line: Callable[..., None]) -> None:
     """Measure a separate service with two API processes, because reloads replace the processes."""
-    say(f"{RATE:,} events a second while every process is replaced, {RELOADS} times")
-    with staged() as stage:
+    print_line(f"{RATE:,} events a second while every process is replaced, {RELOADS} times")
+    with run_stage() as stage:
         stage.stop()
         stage.start("--workers", "2")
         keys = [key for _, key in stage.spaces(SPACES)]
-        before = steady(stage.port, RATE, SECONDS, singles(keys))
+        before = send_steadily(stage.port, RATE, SECONDS, make_single_requests(keys))
         took: list[float] = []
         thread = threading.Thread(target=_reload, args=(stage, took))
         thread.start()
         result_during = Result()
         while thread.is_alive():
-            result_during.add(steady(stage.port, RATE, SECONDS, singles(keys)))
-        say("", "events", "refused", "cut", "p50 ms", "p99 ms", "longest ms")
+            result_during.add(send_steadily(stage.port, RATE, SECONDS, make_single_requests(keys)))
+        print_line("", "events", "refused", "cut", "p50 ms", "p99 ms", "longest ms")
         for name, result in (("before", before), ("during", result_during)):
-            say(name, *_figures(result))
-        say("reloads took s", *(f"{seconds:.1f}" for seconds in took))
-        say("drained after s", f"{stage.drained(600):.1f}")
+            print_line(name, *_figures(result))
+        print_line("reloads took s", *(f"{seconds:.1f}" for seconds in took))
+        print_line("drained after s", f"{stage.wait_until_drained(600):.1f}")
 
 
 def _reload(stage: Stage, took: list[float]) -> None:

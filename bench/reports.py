@@ -45,7 +45,7 @@ SELECT array_agg(e.id) FROM events e WHERE e.space_id = %(space_id)s AND e.id %%
 """
 
 
-def measure(stage: Stage, say: Callable[..., None], sizes: tuple[int, ...]) -> None:
+def measure(stage: Stage, print_line: Callable[..., None], sizes: tuple[int, ...]) -> None:
     """Print the part of the table on reports."""
     for size in sizes:
         space_id, key, is_new = stage.space_named(f"bench of {size} events")
@@ -56,17 +56,17 @@ def measure(stage: Stage, say: Callable[..., None], sizes: tuple[int, ...]) -> N
                 build_by_contact(stage.url, space_id, DAYS)
             else:
                 with psycopg.connect(stage.url, autocommit=True) as connection:
-                    _measure_segments(stage, say, connection, space_id, size)
+                    _measure_segments(stage, print_line, connection, space_id, size)
         for cache, variables in (("nothing", FORGETFUL), ("sums", {})):
             pending_count = _restart(stage, space_id, variables)
-            say(f"{size:,} events, {pending_count:,} pending; {cache} remembered")
-            _measure_reports(stage, say, key, REPEATS if variables and size <= MOST_COMPARED else 1)
+            print_line(f"{size:,} events, {pending_count:,} pending; {cache} remembered")
+            _measure_reports(stage, print_line, key, REPEATS if variables and size <= MOST_COMPARED else 1)
             _check_totals(stage, space_id, key)
             if not variables:
-                say("The same questions again")
-                _measure_reports(stage, say, key, REPEATS)
+                print_line("The same questions again")
+                _measure_reports(stage, print_line, key, REPEATS)
             elif size <= MOST_COMPARED:
-                _compare(stage, say, space_id, key)
+                _compare(stage, print_line, space_id, key)
         stage.resume_worker()
 
 
@@ -96,7 +96,7 @@ def note_pending(connection: psycopg.Connection, space_id: int) -> int:
 
 
 def _measure_segments(
-    stage: Stage, say: Callable[..., None], connection: psycopg.Connection, space_id: int, size: int
+    stage: Stage, print_line: Callable[..., None], connection: psycopg.Connection, space_id: int, size: int
 ) -> None:
     """Build the segments of a Space as the worker does, and print what they cost."""
     before, own_cpu = stage.cpu_by_role(), time.process_time()
@@ -104,33 +104,33 @@ def _measure_segments(
     cpu_by_role = {role: now - before.get(role, 0) for role, now in stage.cpu_by_role().items()}
     cpu_by_role["worker"] = time.process_time() - own_cpu
     (octets,) = connection.execute(OCTETS, {"space_id": space_id}).fetchone()
-    say(f"Segments of {size:,} events and {10 * size:,} touchpoints")
-    say("octets/event", "worker µs", "PostgreSQL µs", "(CPU per event)")
+    print_line(f"Segments of {size:,} events and {10 * size:,} touchpoints")
+    print_line("octets/event", "worker µs", "PostgreSQL µs", "(CPU per event)")
     per_event = [f"{1e6 * cpu_by_role.get(role, 0) / size:.0f}" for role in ("worker", "postgresql")]
-    say(f"{octets / size:.0f}", *per_event)
+    print_line(f"{octets / size:.0f}", *per_event)
 
 
-def _measure_reports(stage: Stage, say: Callable[..., None], key: str, repeats: int) -> None:
-    say(f"GET /reports over HTTP: each question {repeats} times, and the middle one's time")
-    say("ms", "CPU ms", "question")
+def _measure_reports(stage: Stage, print_line: Callable[..., None], key: str, repetitions: int) -> None:
+    print_line(f"GET /reports over HTTP: each question {repetitions} times, and the middle one's time")
+    print_line("ms", "CPU ms", "question")
     idle = stage.memory()["api"]
     ask = _asker(stage, key)
     ask(ANOTHER)  # connects, and reads the data that every report needs
     before = stage.memory()["api"]
     result = Result()
-    with _peak_of_api(stage) as peak:
+    with _track_api_memory(stage) as peak:
         for question in QUESTIONS:
             cpu = sum(stage.cpu_by_role().values())
-            answers = [ask(question) for _ in range(repeats)]
-            cpu = (sum(stage.cpu_by_role().values()) - cpu) / repeats
+            answers = [ask(question) for _ in range(repetitions)]
+            cpu = (sum(stage.cpu_by_role().values()) - cpu) / repetitions
             seconds = median(seconds for seconds, _ in answers)
             result.latencies.append(seconds)
             remarks = [] if "rows" in answers[0][1] else ["refused: it takes too long"]
-            say(f"{1e3 * seconds:.0f}", f"{1e3 * cpu:.0f}", question.name, *remarks)
-    say(f"Of these {len(QUESTIONS)}")
-    say("p50 ms", "p95 ms", "max ms", "API MB idle", "after one", "at its peak")
+            print_line(f"{1e3 * seconds:.0f}", f"{1e3 * cpu:.0f}", question.name, *remarks)
+    print_line(f"Of these {len(QUESTIONS)}")
+    print_line("p50 ms", "p95 ms", "max ms", "API MB idle", "after one", "at its peak")
     figures = [f"{result.percentile(share):.0f}" for share in (0.5, 0.95, 1)]
-    say(*figures, f"{idle:.0f}", f"{before:.0f}", f"{max(peak):.0f}")
+    print_line(*figures, f"{idle:.0f}", f"{before:.0f}", f"{max(peak):.0f}")
 
 
 def _check_totals(stage: Stage, space_id: int, key: str) -> None:
@@ -142,12 +142,12 @@ def _check_totals(stage: Stage, space_id: int, key: str) -> None:
     assert (totals["events"], round(100 * totals["revenue"])) == (events, 100 * revenue), (totals, revenue)
 
 
-def _compare(stage: Stage, say: Callable[..., None], space_id: int, key: str) -> None:
+def _compare(stage: Stage, print_line: Callable[..., None], space_id: int, key: str) -> None:
     """Ask DuckDB some of the questions, too, in alternation."""
-    say("The same of DuckDB, with its own copy of both tables in memory, on two threads")
-    say("model", "days", "Headwater ms", "DuckDB ms", "ratio")
+    print_line("The same of DuckDB, with its own copy of both tables in memory, on two threads")
+    print_line("model", "days", "Headwater ms", "DuckDB ms", "ratio")
     ask = _asker(stage, key)
-    with columnar.copied(stage.url, space_id) as duck:
+    with columnar.copy_to_duckdb(stage.url, space_id) as duck:
         for question in COMPARABLE:
             headwater_times, duckdb_times = [], []
             for _ in range(REPEATS):
@@ -159,7 +159,7 @@ def _compare(stage: Stage, say: Callable[..., None], space_id: int, key: str) ->
                 columnar.check(answer, rows)
             headwater_time, duckdb_time = 1e3 * median(headwater_times), 1e3 * median(duckdb_times)
             days = question.days or "lifetime"
-            say(
+            print_line(
                 question.model,
                 days,
                 f"{headwater_time:.0f}",
@@ -192,16 +192,16 @@ def _asker(stage: Stage, key: str) -> Callable[[Question], tuple[float, dict]]:
 
 
 @contextmanager
-def _peak_of_api(stage: Stage) -> Iterator[list[float]]:
+def _track_api_memory(stage: Stage) -> Iterator[list[float]]:
     """Track the peak memory of the API process during the block, in MB."""
     (api,) = [process for process, role in stage.tree() if role == "api"]
     samples, stop = [0.0], threading.Event()
 
-    def look() -> None:
+    def sample_memory() -> None:
         while not stop.wait(0.02):
             samples.append(api.memory_full_info().pss / 2**20)
 
-    thread = threading.Thread(target=look)
+    thread = threading.Thread(target=sample_memory)
     thread.start()
     try:
         yield samples

@@ -15,8 +15,8 @@ import psutil
 import psycopg
 
 from bench import pipeline
-from bench.ingest import singles
-from bench.load import Request, closed, request
+from bench.ingest import make_single_requests
+from bench.load import Request, keep_busy, request
 from bench.stage import Stage
 from headwater.database.jobs.connection import connect
 from headwater.intake.pipeline.batch_runner import BATCH_ROWS, process_space
@@ -32,14 +32,14 @@ LISTS = (
 )
 
 
-def measure(stage: Stage, say: Callable[..., None], rounds: int = ROUNDS) -> None:
+def measure(stage: Stage, print_line: Callable[..., None], rounds: int = ROUNDS) -> None:
     """Print the part of the table."""
-    say(f"Row-level security, {rounds} rounds each way in turn: for a second of computing")
-    say("what", "open", "confined", "ratio")
+    print_line(f"Row-level security, {rounds} rounds each way in turn: for a second of computing")
+    print_line("what", "open", "confined", "ratio")
     space_id, key = stage.spaces(1)[0]
     stage.stop()
     with stage.database() as url:
-        _report(say, "pipeline, rows", [_process(url, space_id, number) for number in range(rounds)])
+        _report(print_line, "pipeline, rows", [_process(url, space_id, number) for number in range(rounds)])
     stage.start()
     keys = [key for _, key in stage.spaces(200)]
     figures: dict[str, list[tuple[float, float]]] = {}
@@ -51,14 +51,14 @@ def measure(stage: Stage, say: Callable[..., None], rounds: int = ROUNDS) -> Non
         for name in pair[True]:
             figures.setdefault(name, []).append((pair[False][name], pair[True][name]))
     for name, pairs in figures.items():
-        _report(say, name, pairs)
+        _report(print_line, name, pairs)
     _switch(stage, confined=True)
 
 
-def _report(say: Callable[..., None], name: str, pairs: list[tuple[float, float]]) -> None:
+def _report(print_line: Callable[..., None], name: str, pairs: list[tuple[float, float]]) -> None:
     open_median, confined_median = (statistics.median(column) for column in zip(*pairs, strict=True))
     ratio = statistics.median(inside / outside for outside, inside in pairs)
-    say(name, f"{open_median:,.0f}", f"{confined_median:,.0f}", f"{ratio:.3f}")
+    print_line(name, f"{open_median:,.0f}", f"{confined_median:,.0f}", f"{ratio:.3f}")
 
 
 def _process(url: str, space_id: int, number: int) -> tuple[float, float]:
@@ -91,9 +91,9 @@ def _switch(stage: Stage, *, confined: bool) -> None:
 def _serve(stage: Stage, keys: list[str], key: str) -> dict[str, float]:
     """Return answers per CPU second of the service and its PostgreSQL."""
     stage.pause_worker()
-    speeds = {"ingest, events": _per_second(stage, 16, singles(keys))}
+    speeds = {"ingest, events": _per_second(stage, 16, make_single_requests(keys))}
     stage.resume_worker()
-    stage.drained(600)
+    stage.wait_until_drained(600)
 
     def ask() -> Iterator[Request]:
         for path in itertools.cycle(LISTS):
@@ -104,6 +104,6 @@ def _serve(stage: Stage, keys: list[str], key: str) -> dict[str, float]:
 
 def _per_second(stage: Stage, connections: int, make: Callable[[], Iterator[Request]]) -> float:
     before = stage.cpu_seconds()
-    result = closed(stage.port, connections, SECONDS, make)
+    result = keep_busy(stage.port, connections, SECONDS, make)
     assert set(result.statuses) <= {200, 202}, result.statuses
     return result.rate() * result.seconds / (stage.cpu_seconds() - before)

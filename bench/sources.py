@@ -21,14 +21,14 @@ KINDS = {
 }
 
 
-def measure(say: Callable[..., None]) -> None:
+def measure(print_line: Callable[..., None]) -> None:
     """Print the part of the table on sources."""
-    say("Classification, visits/s on one core")
-    say("visit", "classify", "explain")
+    print_line("Classification, visits/s on one core")
+    print_line("visit", "classify", "explain")
     for name, (url, referrer) in KINDS.items():
         # Every visit differs, so that no cache of URLs helps.
         visits = [Landing(f"{url}#{number}", referrer) for number in range(VISITS)]
-        say(name, *(f"{_rate(verb, visits):,.0f}" for verb in (classify, explain)))
+        print_line(name, *(f"{_rate(verb, visits):,.0f}" for verb in (classify, explain)))
 
 
 def _rate(verb: Callable[[Landing], object], visits: list[Landing]) -> float:

@@ -33,38 +33,45 @@ _HEADER = (
 )
 
 
-def measure(stage: Stage, say: Callable[..., None], sizes: tuple[int, ...]) -> None:
+def measure(stage: Stage, print_line: Callable[..., None], sizes: tuple[int, ...]) -> None:
     """Print the part of the table on spend."""
     for size, (space_id, key) in zip(sizes, stage.spaces(len(sizes)), strict=True):
         with tempfile.TemporaryDirectory() as folder:
-            _measure_file(stage, say, space_id, Path(folder) / "google.csv", size)
-        _measure_put(stage, say, key)
+            _measure_file(stage, print_line, space_id, Path(folder) / "google.csv", size)
+        _measure_put(stage, print_line, key)
 
 
-def _measure_file(stage: Stage, say: Callable[..., None], space_id: int, file: Path, size: int) -> None:
+def _measure_file(
+    stage: Stage, print_line: Callable[..., None], space_id: int, file: Path, size: int
+) -> None:
     file.write_text("\n".join([_HEADER, *_lines(size)]))
-    say(f"A file of {size:,} rows of spend, {file.stat().st_size >> 20} MB")
-    say("s", "CPU-s", "of it database", "rows/s", "what")
+    print_line(f"A file of {size:,} rows of spend, {file.stat().st_size >> 20} MB")
+    print_line("s", "CPU-s", "of it database", "rows/s", "what")
     for name, *options in (
         ("dry run", "--dry-run"), ("new rows",), ("in place of them", "--again"),
     ):  # fmt: skip
         file.touch()  # a later report
-        _say_rate(say, size, *_bring_in(stage, space_id, file, options), name)
+        _print_rate(print_line, size, *_import_file(stage, space_id, file, options), name)
     with psycopg.connect(stage.url, autocommit=True) as connection:
         copy_seconds = copy_rows(connection, "spend", space_id)
-    _say_rate(say, size, copy_seconds, 0.0, copy_seconds, "bare COPY of the rows")
+    _print_rate(print_line, size, copy_seconds, 0.0, copy_seconds, "bare COPY of the rows")
 
 
-def _say_rate(
-    say: Callable[..., None], size: int, seconds: float, own: float, database: float, name: str
+def _print_rate(
+    print_line: Callable[..., None],
+    size: int,
+    seconds: float,
+    process_cpu: float,
+    database_cpu: float,
+    name: str,
 ) -> None:
-    cpu = f"{own + database:.1f}", f"{database:.1f}"
-    say(f"{seconds:.1f}", *cpu, f"{size / seconds:,.0f}", name)
+    cpu = f"{process_cpu + database_cpu:.1f}", f"{database_cpu:.1f}"
+    print_line(f"{seconds:.1f}", *cpu, f"{size / seconds:,.0f}", name)
 
 
-def _bring_in(stage: Stage, space_id: int, file: Path, options: list[str]) -> tuple[float, float, float]:
+def _import_file(stage: Stage, space_id: int, file: Path, options: list[str]) -> tuple[float, float, float]:
     """Return the wall seconds of an import, and the CPU seconds of the command and of the database."""
-    database_cpu, command_cpu = stage.cpu_by_role()["postgresql"], _cpu_of_children()
+    database_cpu, command_cpu = stage.cpu_by_role()["postgresql"], _children_cpu()
     start = time.perf_counter()
     subprocess.run(
         [sys.executable, "-m", "headwater", "import", "spend", "--space", str(space_id), str(file),
@@ -72,10 +79,10 @@ def _bring_in(stage: Stage, space_id: int, file: Path, options: list[str]) -> tu
         check=True, capture_output=True,
     )  # fmt: skip
     seconds = time.perf_counter() - start
-    return seconds, _cpu_of_children() - command_cpu, stage.cpu_by_role()["postgresql"] - database_cpu
+    return seconds, _children_cpu() - command_cpu, stage.cpu_by_role()["postgresql"] - database_cpu
 
 
-def _cpu_of_children() -> float:
+def _children_cpu() -> float:
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 
@@ -95,9 +102,9 @@ def _lines(size: int) -> Iterator[str]:
         )
 
 
-def _measure_put(stage: Stage, say: Callable[..., None], key: str) -> None:
-    say(f"PUT /spend of {MAX_ROWS:,} rows over HTTP, beside GET /rates")
-    say("ms", "CPU ms", "database", "rows/s", "what")
+def _measure_put(stage: Stage, print_line: Callable[..., None], key: str) -> None:
+    print_line(f"PUT /spend of {MAX_ROWS:,} rows over HTTP, beside GET /rates")
+    print_line("ms", "CPU ms", "database", "rows/s", "what")
     client = http.client.HTTPConnection("127.0.0.1", stage.port)
     for name, body in (
         ("no-op", None), ("new rows", _body), ("in place", lambda _: _body(0)),
@@ -111,7 +118,7 @@ def _measure_put(stage: Stage, say: Callable[..., None], key: str) -> None:
             for roles in (after, ("postgresql",))
         )
         rate = f"{MAX_ROWS / median(timings):,.0f}" if body else "-"
-        say(f"{1e3 * median(timings):.0f}", f"{cpu:.0f}", f"{database:.0f}", rate, name)
+        print_line(f"{1e3 * median(timings):.0f}", f"{cpu:.0f}", f"{database:.0f}", rate, name)
 
 
 def _body(turn: int) -> bytes:

@@ -123,7 +123,7 @@ class Stage:
                 sums[role] = sums.get(role, 0.0) + process.memory_full_info().pss / 2**20
         return sums
 
-    def drained(self, timeout: float) -> float:
+    def wait_until_drained(self, timeout: float) -> float:
         """Wait until everything accepted is processed, and return the seconds it took."""
         start = time.perf_counter()
         subprocess.run(
@@ -134,10 +134,10 @@ class Stage:
 
 
 @contextmanager
-def staged(kept: Path | None = None) -> Iterator[Stage]:
+def run_stage(data_dir: Path | None = None) -> Iterator[Stage]:
     """Run a service that is removed afterwards with its data, unless the data is kept."""
     with tempfile.TemporaryDirectory(prefix="headwater-bench-") as directory:
-        stage = Stage(kept or Path(directory) / "data")
+        stage = Stage(data_dir or Path(directory) / "data")
         stage.start()
         try:
             yield stage

@@ -32,18 +32,18 @@ LEAST = 5.0
 """Tables and indexes with fewer bytes are not listed."""
 
 
-def measure(stage: Stage, say: Callable[..., None]) -> None:
+def measure(stage: Stage, print_line: Callable[..., None]) -> None:
     """Print the part of the table."""
     (events, _), (hits, _) = stage.spaces(2)
     stage.stop()
     with stage.database() as url:
-        _store(url, say, events, f"{EVENTS:,} events of 50,000 people", accepted_events(EVENTS))
-        _store(url, say, hits, "60,000 page views in visits of four", accepted_hits())
+        _store(url, print_line, events, f"{EVENTS:,} events of 50,000 people", accepted_events(EVENTS))
+        _store(url, print_line, hits, "60,000 page views in visits of four", accepted_hits())
     stage.start()
 
 
 def _store(
-    url: str, say: Callable[..., None], space_id: int, what: str, rows: Iterator[tuple[str, object]]
+    url: str, print_line: Callable[..., None], space_id: int, name: str, rows: Iterator[tuple[str, object]]
 ) -> None:
     with connect(url) as connection:
         tables, indexes = _sizes(connection)
@@ -57,18 +57,18 @@ def _store(
             build_segments(plain, space_id)
             plain.execute("VACUUM")  # the inbox and the change records are empty now
             after_tables, after_indexes = _sizes(plain)
-    say(f"Storage of {what}, octets each, once nothing waits or is pending")
-    say("table", "rows", "indexes")
+    print_line(f"Storage of {name}, octets each, once nothing waits or is pending")
+    print_line("table", "rows", "indexes")
     total = 0.0
     for table, sizes in sorted(after_tables.items()):
         growth = [(size - old) / count for size, old in zip(sizes, tables[table], strict=True)]
         total += sum(growth)
         if sum(growth) >= LEAST:
-            say(table, *(f"{octets:.0f}" for octets in growth))
+            print_line(table, *(f"{octets:.0f}" for octets in growth))
     for index, size in sorted(after_indexes.items()):
         if (octets := (size - indexes[index]) / count) >= LEAST:
-            say("index", index, f"{octets:.0f}")
-    say("all", f"{total:.0f}")
+            print_line("index", index, f"{octets:.0f}")
+    print_line("all", f"{total:.0f}")
 
 
 def _sizes(connection: psycopg.Connection) -> tuple[dict[str, list[int]], dict[str, int]]:

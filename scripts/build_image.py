@@ -142,7 +142,7 @@ def leave_out(root: Path) -> None:
     """Remove files for development and documentation, except licences, and every program that runs
     commands.
     """
-    patterns = [_in_place(line) for line in _lines(PARTS / "left-out.txt")]
+    patterns = [_installed_path(line) for line in _lines(PARTS / "left-out.txt")]
     for path in sorted(_walk(root), reverse=True):
         name = path.relative_to(root).as_posix()
         documentation = name.startswith("usr/share/doc/") and not name.endswith("/copyright")
@@ -212,7 +212,7 @@ def _walk(root: Path) -> Iterator[Path]:
             yield Path(folder) / name
 
 
-def _in_place(pattern: str) -> str:
+def _installed_path(pattern: str) -> str:
     return PACKAGES + pattern.removeprefix("packages") if pattern.startswith("packages/") else pattern
 
 

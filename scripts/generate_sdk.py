@@ -108,7 +108,7 @@ class Method:
     arguments: list[str]
     result: str
     """The type of the answer, or of a row."""
-    about: str
+    description: str
     call: str
     """The expression that sends the request."""
     is_iterator: bool = False
@@ -248,7 +248,7 @@ def _keywords(optional: list[str]) -> list[str]:
 
 
 def _render(define: str, method: Method, result: str, body: str) -> str:
-    text = method.about.replace("\\", "\\\\").replace('"', "'")
+    text = method.description.replace("\\", "\\\\").replace('"', "'")
     lines = textwrap.fill(text, 92, break_on_hyphens=False, break_long_words=False)
     docstring = f'"""{lines}\n"""' if "\n" in lines else f'"""{lines}"""'
     source = f"{define} {method.name}({', '.join(['self', *method.arguments])}) -> {result}:\n"

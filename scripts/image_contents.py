@@ -26,7 +26,7 @@ def list_contents(root: Path, packages: Path) -> list[str]:
         *sorted(
             f"pypi {distribution.name} {distribution.version}" for distribution in installed_distributions
         ),
-        *sorted({line for bill in bills for line in _inside(bill)}),
+        *sorted({line for bill in bills for line in _read_components(bill)}),
         *sorted(f"file {path.name} - in {path.parent.name}" for path in packages.glob("*.libs/*")),
     ]
 
@@ -38,7 +38,7 @@ def _debian(status: Path) -> Iterator[str]:
         yield f"deb {fields['Package']} {fields['Version']}"
 
 
-def _inside(bill: Path) -> Iterator[str]:
+def _read_components(bill: Path) -> Iterator[str]:
     """Yield the components in a distribution's bill of materials. Headwater's own bill covers all
     distributions, each with the components inside it.
     """

@@ -48,19 +48,19 @@ SPARED = ("__main__.py", "demo/")
 _TIMES = itertools.count(1)
 
 
-def main(words: list[str] | None = None) -> int:
+def main(arguments: list[str] | None = None) -> int:
     """Try the faults. Return 1 when too few are detected."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=60)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--list", action="store_true", help="only print the faults")
-    options = parser.parse_args(words)
+    options = parser.parse_args(arguments)
     faults = draw_faults(read_sources(), options.count, options.seed)
     reasons = read_reasons(EQUIVALENT.read_text() if EQUIVALENT.exists() else "")
     counted_faults = [fault for fault in faults if fault.name not in reasons]
     for fault in faults:
         if options.list or fault.name in reasons:
-            say("equivalent" if fault.name in reasons else "drawn", fault)
+            print_outcome("equivalent" if fault.name in reasons else "drawn", fault)
     if options.list:
         return 0
     with tempfile.TemporaryDirectory() as folder:
@@ -72,9 +72,9 @@ def main(words: list[str] | None = None) -> int:
     return 0 if share >= LEAST_CAUGHT else 1
 
 
-def say(what: str, fault: Fault, seconds: float = 0) -> None:
+def print_outcome(outcome: str, fault: Fault, seconds: float = 0) -> None:
     """Print a line about a fault and how long its tests took."""
-    sys.stdout.write(f"{what:10} {seconds:4.0f} s {fault.kind:12} line {fault.line:3} {fault.name}\n")
+    sys.stdout.write(f"{outcome:10} {seconds:4.0f} s {fault.kind:12} line {fault.line:3} {fault.name}\n")
     sys.stdout.flush()
 
 
@@ -110,12 +110,12 @@ def try_fault(copy: Path, fault: Fault, reaching: Tests) -> bool:
     path = copy / "src" / "headwater" / fault.path
     sound = path.read_text(encoding="utf-8")
     start = time.monotonic()
-    write(path, fault.written_into(sound))
+    write(path, fault.apply(sound))
     try:
         runs = (find_failing(copy, files) for files in steps(fault.path, reaching) if files)
         failing_tests = next(filter(None, runs), [])
     except subprocess.TimeoutExpired:
-        say("hangs", fault, time.monotonic() - start)
+        print_outcome("hangs", fault, time.monotonic() - start)
         return True
     finally:
         write(path, sound)
@@ -123,7 +123,7 @@ def try_fault(copy: Path, fault: Fault, reaching: Tests) -> bool:
     result = (
         "BROKEN" if is_broken else "noticed" if failing_tests else "SURVIVED" if reaching else "UNREACHED"
     )
-    say(result, fault, time.monotonic() - start)
+    print_outcome(result, fault, time.monotonic() - start)
     if is_broken:
         sys.stdout.write(f"{'':17}also fails without the fault: {' '.join(failing_tests)}\n")
     return result == "noticed"

@@ -32,25 +32,25 @@ class Fault:
     start: int
     """The position of the replaced text, in bytes of the file."""
     end: int
-    was: str
-    becomes: str
+    original: str
+    replacement: str
     kind: str
 
     @property
     def name(self) -> str:
         """The fault's module and text, which stay the same when lines move."""
-        return f"{self.path}: {' '.join(self.was.split())} -> {' '.join(self.becomes.split())}"
+        return f"{self.path}: {' '.join(self.original.split())} -> {' '.join(self.replacement.split())}"
 
     @property
     def is_statement(self) -> bool:
         """Whether an entire statement is replaced rather than an expression within one."""
-        return self.becomes.startswith(("pass", "return "))
+        return self.replacement.startswith(("pass", "return "))
 
-    def written_into(self, source: str) -> str:
+    def apply(self, source: str) -> str:
         """Return the module with the fault."""
         data = source.encode()
-        assert data[self.start : self.end].decode() == self.was
-        return (data[: self.start] + self.becomes.encode() + data[self.end :]).decode()
+        assert data[self.start : self.end].decode() == self.original
+        return (data[: self.start] + self.replacement.encode() + data[self.end :]).decode()
 
 
 def find_faults(path: str, source: str) -> list[Fault]:
@@ -83,13 +83,13 @@ class _Places:
         for line in self._data.splitlines(keepends=True):
             self._lines.append(self._lines[-1] + len(line))
 
-    def fault(self, node: ast.expr | ast.stmt, becomes: str, kind: str) -> Fault:
+    def fault(self, node: ast.expr | ast.stmt, replacement: str, kind: str) -> Fault:
         assert node.end_lineno is not None
         assert node.end_col_offset is not None
         start = self._lines[node.lineno - 1] + node.col_offset
         end = self._lines[node.end_lineno - 1] + node.end_col_offset
         was = self._data[start:end].decode()
-        return Fault(self._path, node.lineno, start, end, was, becomes, kind)
+        return Fault(self._path, node.lineno, start, end, was, replacement, kind)
 
 
 def _code(module: ast.Module) -> Iterator[ast.AST]:
@@ -102,12 +102,12 @@ def _code(module: ast.Module) -> Iterator[ast.AST]:
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
                 for statement in child.body:
-                    yield from _within(statement)
+                    yield from _find_nodes(statement)
             else:
                 pending_nodes.append(child)
 
 
-def _within(node: ast.AST) -> Iterator[ast.AST]:
+def _find_nodes(node: ast.AST) -> Iterator[ast.AST]:
     if isinstance(node, ast.JoinedStr | ast.Assert):
         return  # parts of an f-string have no positions; assertions are for types
     yield node
@@ -116,7 +116,7 @@ def _within(node: ast.AST) -> Iterator[ast.AST]:
             continue
         for child in value if isinstance(value, list) else [value]:
             if isinstance(child, ast.AST):
-                yield from _within(child)
+                yield from _find_nodes(child)
 
 
 def _changes(node: ast.AST) -> Iterator[tuple[str, str]]:

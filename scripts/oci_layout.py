@@ -33,16 +33,16 @@ def make_digest(blob: bytes) -> str:
     return f"sha256:{hashlib.sha256(blob).hexdigest()}"
 
 
-def make_layer(root: Path, paths: Iterable[str], owned: dict[str, tuple[int, int]], epoch: int) -> Layer:
+def make_layer(root: Path, paths: Iterable[str], ownership: dict[str, tuple[int, int]], epoch: int) -> Layer:
     """Return the layer of `paths` below `root`. Everything belongs to root, is readable by all and has the
-    time `epoch`, except the paths in `owned`: path → its account and group, and its mode.
+    time `epoch`, except the paths in `ownership`: path → its account and group, and its mode.
     """
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w", format=tarfile.PAX_FORMAT) as tar:
         for path in sorted(paths):
             entry = tar.gettarinfo(root / path, path)
             executable = entry.isdir() or entry.issym() or entry.mode & 0o111
-            account, entry.mode = owned.get(path, (0, 0o755 if executable else 0o644))
+            account, entry.mode = ownership.get(path, (0, 0o755 if executable else 0o644))
             entry.uid = entry.gid = account
             entry.uname = entry.gname = ""
             entry.mtime = epoch

@@ -82,13 +82,13 @@ TARGETS: dict[str, Callable[[Path], Iterable[Command]]] = {
 }
 
 
-def main(words: Sequence[str]) -> None:
+def main(arguments: Sequence[str]) -> None:
     """Run the commands of the target, or print them."""
     parser = argparse.ArgumentParser(description="Publish a release.")
     parser.add_argument("what", choices=TARGETS)
     parser.add_argument("folder", type=lambda text: Path(text).resolve())
     parser.add_argument("--dry-run", action="store_true", help="print the commands only")
-    options = parser.parse_args(words)
+    options = parser.parse_args(arguments)
     for command in TARGETS[options.what](options.folder):
         print(shlex.join(map(str, command)), flush=True)
         if not options.dry_run:

@@ -59,7 +59,7 @@ def find_reaching(copy: Path, faults: Sequence[Fault], command: Sequence[str]) -
     sound = {fault.path: (package / fault.path).read_text(encoding="utf-8") for fault in faults}
     for path, text in sound.items():
         spans = [make_span(position, fault) for position, fault in enumerate(faults) if fault.path == path]
-        (package / path).write_text(put_around(text, spans), encoding="utf-8")
+        (package / path).write_text(wrap_spans(text, spans), encoding="utf-8")
     (package / "reach.py").write_text(NOTES.format(file=str(file)), encoding="utf-8")
     environment = {**os.environ, "PYTHONPATH": str(copy / "src")}
     status = subprocess.run(
@@ -73,15 +73,15 @@ def find_reaching(copy: Path, faults: Sequence[Fault], command: Sequence[str]) -
     return read_notes(file.read_text(encoding="utf-8").splitlines(), len(faults))
 
 
-def make_span(place: int, fault: Fault) -> Span:
+def make_span(index: int, fault: Fault) -> Span:
     """Return the recording call to insert before a fault's statement or into its expression."""
-    call = _CALL.format(place=place)
+    call = _CALL.format(place=index)
     if fault.is_statement:
         return fault.start, fault.end, f"{call}; ", ""
     return fault.start, fault.end, f"({call} or (", "))"
 
 
-def put_around(text: str, spans: Iterable[Span]) -> str:
+def wrap_spans(text: str, spans: Iterable[Span]) -> str:
     """Wrap spans in texts. Spans may be nested, and start or end together.
 
     a < b or c        the whole, and a < b within it

@@ -61,8 +61,8 @@ def build(checkout: Path) -> str:
     return header + "\n" + "".join(f"{hash_text}\n" for hash_text in sorted(hashes))
 
 
-def read_upstream(checkout: Path, *words: str) -> str:
-    command = ["git", "-C", str(checkout), *words]
+def read_upstream(checkout: Path, *arguments: str) -> str:
+    command = ["git", "-C", str(checkout), *arguments]
     return subprocess.run(command, check=True, capture_output=True).stdout.decode()
 
 

@@ -105,7 +105,8 @@ def build(checkout: Path) -> str:
         f"{pattern} {target}\n"
         for pattern, target in sorted(targets.items())
         if next(
-            (targets[wider_pattern] for wider_pattern in wider(pattern) if wider_pattern in targets), None
+            (targets[wider_pattern] for wider_pattern in wider_patterns(pattern) if wider_pattern in targets),
+            None,
         )
         != target
     ]
@@ -123,7 +124,7 @@ def patterns(file: str, text: str, brands: dict[str, tuple[str, str]]) -> Iterat
             continue
         target, brand = brands[name]
         if re.search(rf"(?:^|\.)(?:{brand})(?=[./]|$)", host):
-            for pattern in expand(host.removeprefix("www."), whole=file in WHOLE_DOMAIN):
+            for pattern in expand(host.removeprefix("www."), is_whole_host=file in WHOLE_DOMAIN):
                 yield pattern, target
 
 
@@ -146,7 +147,7 @@ def hosts(text: str) -> Iterator[tuple[str, str]]:
             raise SystemExit(f"line {number} is not understood: {line}")
 
 
-def expand(host: str, *, whole: bool) -> Iterator[str]:
+def expand(host: str, *, is_whole_host: bool) -> Iterator[str]:
     """Yield our patterns for one upstream host. `{}` means any country."""
     if re.fullmatch(r"(com|org)\.[a-z.]+", host) and not host.startswith(("com.com", "org.org")):
         yield f"android-app://{host}"
@@ -156,10 +157,10 @@ def expand(host: str, *, whole: bool) -> Iterator[str]:
         for suffix in suffixes():
             yield host.replace("{}", suffix)
     else:
-        yield f"*.{host}" if whole else host
+        yield f"*.{host}" if is_whole_host else host
 
 
-def wider(pattern: str) -> Iterator[str]:
+def wider_patterns(pattern: str) -> Iterator[str]:
     """Yield the patterns that match at least the same hosts, the narrowest first."""
     host, slash, _ = pattern.removeprefix("*.").partition("/")
     if slash:

@@ -239,13 +239,13 @@ def report(name: str, step: Callable[[], str]) -> str:
     return state
 
 
-def main(words: Sequence[str]) -> int:
+def main(arguments: Sequence[str]) -> int:
     """Run the steps and list the missing ones."""
     parser = argparse.ArgumentParser(description="Check a release without publishing it.")
     parser.add_argument("folder", type=lambda text: Path(text).resolve())
     parser.add_argument("--tag", help="the tag of the release, such as v1.2.0")
     parser.add_argument("--skip", action="append", default=[], choices=STEPS, metavar="STEP")
-    options = parser.parse_args(words)
+    options = parser.parse_args(arguments)
     states = {"tag": report("tag", lambda: check_tag(options.tag))} if options.tag else {}
     for name, step in STEPS.items():
         if name not in options.skip:

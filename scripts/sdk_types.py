@@ -71,13 +71,13 @@ class TypeTable:
         kind = schema.get("type")
         if isinstance(kind, list):
             return _union(self.expression({**schema, "type": single_kind}, name) for single_kind in kind)
-        return self._simple(schema, name)
+        return self._simple_type(schema, name)
 
     def resolve(self, schema: Schema) -> Schema:
         """Resolve a reference."""
         return self._components[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
 
-    def _simple(self, schema: Schema, name: str) -> str:
+    def _simple_type(self, schema: Schema, name: str) -> str:
         kind = schema.get("type")
         if kind == "array":
             return f"list[{self.expression(schema.get('items', {}), singular(name))}]"
@@ -86,7 +86,7 @@ class TypeTable:
             inner = self.expression(values, name) if isinstance(values, Mapping) else "Any"
             return f"dict[str, {inner}]"
         plain = PLAIN.get(str(kind), "Any")
-        return _widen(plain, schema) if self.is_input else plain
+        return _add_converted_types(plain, schema) if self.is_input else plain
 
     def _enumeration(self, values: list[Any], name: str) -> str:
         plain = [getattr(value, "value", value) for value in values if value is not None]
@@ -149,17 +149,17 @@ def _docstring(text: str) -> str:
     return f'"""{plain}"""'
 
 
-def _widen(plain: str, schema: Schema) -> str:
+def _add_converted_types(type_text: str, schema: Schema) -> str:
     """Add the Python types that the client converts for numbers, times and days."""
-    if plain == "float":
+    if type_text == "float":
         return "float | Decimal"
-    if plain == "str" and (pattern := schema.get("pattern")):
+    if type_text == "str" and (pattern := schema.get("pattern")):
         moment = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
         if re.search(pattern, moment.isoformat()) and not re.search(pattern, "text"):
             return "str | datetime"
         if schema.get("format") == "date":
             return "str | date"
-    return plain
+    return type_text
 
 
 def _union(parts: Iterable[str]) -> str:

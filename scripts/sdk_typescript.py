@@ -61,7 +61,7 @@ class TypeScriptTable(TypeTable):
         )
 
     def _simple(self, schema: Schema, name: str) -> str:
-        text = super()._simple(schema, name)
+        text = super()._simple_type(schema, name)
         if text.startswith("list["):
             return f"Array<{text[5:-1]}>"
         if text.startswith("dict[str, "):
@@ -135,7 +135,7 @@ def _describe(types: TypeTable, method: str, path: str, operation: dict[str, Any
     result = types.expression(schema, f"{title}Answer") if schema else "void"
     arguments = ", ".join([*first, *([f"query: {query}"] if query else [])])
     description = _comment(operation.get("description") or operation["summary"])
-    query_object = _asked(query_parameters)
+    query_object = _request_parameters(query_parameters)
     yield f"""  /** {description} */
   async {_lower(title)}({arguments}): Promise<{result}> {{
     return (await this.call("{method}", {url}, {query_object}{body})) as {result};
@@ -166,7 +166,7 @@ def _query(types: TypeTable, parameters: list[dict[str, Any]]) -> str:
     return f"{{ {'; '.join(fields)} }}{'' if is_required else ' = {}'}"
 
 
-def _asked(parameters: list[dict[str, Any]]) -> str:
+def _request_parameters(parameters: list[dict[str, Any]]) -> str:
     """Return the parameters object, with the names in the request."""
     pairs = [f'"{parameter["name"]}": query.{parameter["name"]}' for parameter in parameters]
     return f"{{ {', '.join(pairs)} }}" if pairs else "{}"

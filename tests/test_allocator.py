@@ -33,8 +33,10 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 """A program that creates and drops arrays as reports do, and prints the number of page faults."""
 
 
-def count_pages(how: str) -> int:
-    result = subprocess.run([sys.executable, "-c", ARRAYS, how], capture_output=True, text=True, check=True)
+def count_pages(allocation: str) -> int:
+    result = subprocess.run(
+        [sys.executable, "-c", ARRAYS, allocation], capture_output=True, text=True, check=True
+    )
     return int(result.stdout)
 
 

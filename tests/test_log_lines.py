@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from headwater.base.log_lines import as_text
-from tests.support.processes import at_terminal, environment
+from tests.support.processes import environment, run_at_terminal
 
 WRITE = """
 from headwater.base.log_lines import Log
@@ -36,14 +36,14 @@ warnings.warn("an old name", DeprecationWarning, stacklevel=1)
 """
 
 
-def logged(program: str, *arguments: str, **variables: str) -> str:
+def run_logged(program: str, *arguments: str, **variables: str) -> str:
     """Run a program at a terminal with colours, and return its output."""
     look = {"TERM": "xterm-256color", "NO_COLOR": ""} | variables
-    return at_terminal("-c", program, *arguments, **look)
+    return run_at_terminal("-c", program, *arguments, **look)
 
 
 def test_it_works() -> None:
-    lines = re.sub(r"^\d\d:\d\d:\d\d", "time", logged(WRITE), flags=re.MULTILINE)
+    lines = re.sub(r"^\d\d:\d\d:\d\d", "time", run_logged(WRITE), flags=re.MULTILINE)
     assert lines.splitlines() == [
         "time info     migrated  migrations=24",
         'time \x1b[33mwarning\x1b[0m  database unavailable  error="two words"  seconds=1.5',
@@ -53,8 +53,8 @@ def test_it_works() -> None:
 
 @pytest.mark.parametrize("variable", [{"NO_COLOR": "1"}, {"TERM": "dumb"}], ids=str)
 def test_colour_can_be_turned_off(variable: dict[str, str]) -> None:
-    coloured_output = logged(WRITE)
-    plain = logged(WRITE, **variable)
+    coloured_output = run_logged(WRITE)
+    plain = run_logged(WRITE, **variable)
     assert "\x1b" not in plain
     without = re.sub(r"\x1b\[\d*m", "", coloured_output)
     assert [line[8:] for line in without.splitlines()] == [line[8:] for line in plain.splitlines()]
@@ -70,10 +70,10 @@ def test_programs_read_json() -> None:
 
 
 def test_the_server_processes_of_a_service_are_no_news_for_people() -> None:
-    assert "Started" not in logged(CONFIGURE, "info")
-    assert "Something else" in logged(CONFIGURE, "info")
-    assert "space is late  space_id=1" in logged(CONFIGURE, "info")
-    assert "Started server process [7]" in logged(CONFIGURE, "debug")
+    assert "Started" not in run_logged(CONFIGURE, "info")
+    assert "Something else" in run_logged(CONFIGURE, "info")
+    assert "space is late  space_id=1" in run_logged(CONFIGURE, "info")
+    assert "Started server process [7]" in run_logged(CONFIGURE, "debug")
     result = subprocess.run(
         [sys.executable, "-c", CONFIGURE, "info"], capture_output=True, text=True, check=True,
         env=environment(),

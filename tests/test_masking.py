@@ -31,7 +31,7 @@ def test_it_works() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "kept"),
+    ("text", "masked_text"),
     [
         ("bad e-mail anna.b+c@example.com given", f"bad e-mail {MASKED} given"),
         ('{"em":"a@b.de","x":1}', f'{{"em":"{MASKED}","x":1}}'),
@@ -50,8 +50,8 @@ def test_it_works() -> None:
         ("nul\0 byte", "nul byte"),
     ],
 )
-def test_texts(text: str, kept: str) -> None:
-    assert Mask(["geheim/1", "x", "Al"]).text(text) == kept
+def test_texts(text: str, masked_text: str) -> None:
+    assert Mask(["geheim/1", "x", "Al"]).text(text) == masked_text
 
 
 def test_numbers_and_names_of_members_are_masked() -> None:
@@ -65,7 +65,7 @@ def test_a_longer_value_is_masked_whole() -> None:
     assert Mask(values).text("at https://shop.example/thanks?id=12345678!") == f"at {MASKED}!"
 
 
-def test_what_is_no_json() -> None:
+def test_other_texts_are_masked() -> None:
     assert Mask().answer(b"<html>\xff busy \0</html>") == "<html>\ufffd busy </html>"
     assert Mask(quotes=frozenset({"event"})).answer(b"<html>busy</html>") is None
     assert Mask(quotes=frozenset({"a"})).answer(b"[" * 50_000) is None
@@ -91,11 +91,11 @@ def test_nothing_quoted_is_left(document: object) -> None:
 
 
 @given(st.text('aBü@+ %"\\/', min_size=2, max_size=12), st.text(max_size=20))
-def test_a_value_is_masked_wherever_it_stands(value: str, around: str) -> None:
-    body = msgspec.json.encode({"said": f"{around} {value} {around}"})
+def test_a_value_is_masked_wherever_it_stands(value: str, template: str) -> None:
+    body = msgspec.json.encode({"said": f"{template} {value} {template}"})
     masked_text = Mask([value]).answer(body) or ""
     remaining_text = msgspec.json.decode(masked_text)["said"].replace(MASKED, "")
-    assert f" {value} " not in remaining_text or value in f"{around} {around}" or not value.strip()
+    assert f" {value} " not in remaining_text or value in f"{template} {template}" or not value.strip()
 
 
 @pytest.mark.parametrize(

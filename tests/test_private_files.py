@@ -145,7 +145,7 @@ def test_missing_directories_above(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def far(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Embedded:
+def distant_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Embedded:
     """A server whose socket has to be elsewhere."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)
@@ -160,29 +160,29 @@ def runtime() -> Iterator[Path]:
         yield Path(directory)
 
 
-def test_a_socket_elsewhere(far: Embedded, runtime: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_socket_elsewhere(distant_server: Embedded, runtime: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
-    server = Embedded(far.root)
+    server = Embedded(distant_server.root)
     assert server.sockets.parent == runtime
     server.start(tied=True)
     try:
         monkeypatch.delenv("XDG_RUNTIME_DIR")  # as for a command in another session
-        assert Embedded(far.root).sockets.parent == far.sockets.parent
-        with psycopg.connect(Embedded(far.root).url) as connection:
+        assert Embedded(distant_server.root).sockets.parent == distant_server.sockets.parent
+        with psycopg.connect(Embedded(distant_server.root).url) as connection:
             assert connection.execute("SELECT 1").fetchone() == (1,)
         server.sockets.chmod(0o755)
         with pytest.raises(EmbeddedError, match="is open to other accounts"):
-            _ = Embedded(far.root).url
+            _ = Embedded(distant_server.root).url
     finally:
         server.stop()
 
 
 def test_a_runtime_directory_that_is_not_ours_alone(
-    far: Embedded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    distant_server: Embedded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for unusable in ("", "relative", str(tmp_path / "missing"), str(open_directory(tmp_path))):
         monkeypatch.setenv("XDG_RUNTIME_DIR", unusable)
-        assert Embedded(far.root).sockets.parent == tmp_path
+        assert Embedded(distant_server.root).sockets.parent == tmp_path
 
 
 def open_directory(tmp_path: Path) -> Path:
@@ -192,30 +192,30 @@ def open_directory(tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_socket_directory_that_others_can_write(far: Embedded) -> None:
-    far.create()
-    far.sockets.mkdir()
-    far.sockets.chmod(0o777)
+def test_a_socket_directory_that_others_can_write(distant_server: Embedded) -> None:
+    distant_server.create()
+    distant_server.sockets.mkdir()
+    distant_server.sockets.chmod(0o777)
     with pytest.raises(EmbeddedError, match="is open to other accounts"):
-        far.start(tied=True)
+        distant_server.start(tied=True)
 
 
-def test_a_socket_directory_that_leads_elsewhere(far: Embedded, tmp_path: Path) -> None:
-    far.create()
+def test_a_socket_directory_that_leads_elsewhere(distant_server: Embedded, tmp_path: Path) -> None:
+    distant_server.create()
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir(mode=0o700)
-    far.sockets.symlink_to(elsewhere)
+    distant_server.sockets.symlink_to(elsewhere)
     with pytest.raises(EmbeddedError, match="is not a directory"):
-        far.start(tied=True)
+        distant_server.start(tied=True)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a directory another's")
-def test_a_socket_directory_of_somebody_else(far: Embedded) -> None:
-    far.create()
-    far.sockets.mkdir(mode=0o700)
-    os.chown(far.sockets, STRANGER, STRANGER)
+def test_a_socket_directory_of_somebody_else(distant_server: Embedded) -> None:
+    distant_server.create()
+    distant_server.sockets.mkdir(mode=0o700)
+    os.chown(distant_server.sockets, STRANGER, STRANGER)
     with pytest.raises(EmbeddedError, match=f"belongs to another account .uid {STRANGER}"):
-        far.start(tied=True)
+        distant_server.start(tied=True)
 
 
 class Impostor:

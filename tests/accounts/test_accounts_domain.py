@@ -25,9 +25,9 @@ def accounts(database_url: str) -> Accounts:
     return Accounts(database_url)
 
 
-def refusal(accounts: Accounts, act: object) -> MemberReason:
+def refusal(accounts: Accounts, work: object) -> MemberReason:
     with pytest.raises(MemberRefused) as error:
-        accounts.run(act)  # type: ignore[arg-type]
+        accounts.run(work)  # type: ignore[arg-type]
     assert error.value.extra["reason"] == error.value.reason
     return error.value.reason
 
@@ -48,7 +48,7 @@ def test_it_works(accounts: Accounts, space_id: int) -> None:
 
 
 @pytest.mark.parametrize("email", ["", "ada", "ada@", "a b@example.com", "x" * 300 + "@example.com"])
-def test_what_is_no_address(accounts: Accounts, email: str) -> None:
+def test_bad_addresses_are_refused(accounts: Accounts, email: str) -> None:
     with pytest.raises(Invalid) as error:
         accounts.run(lambda c: users.create_user(c, email, HASH))
     assert list(error.value.errors) == ["email"]
@@ -56,7 +56,7 @@ def test_what_is_no_address(accounts: Accounts, email: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["x" * 121, "a\nb", "a\x00b", "a\x7fb"])
-def test_what_is_no_name(accounts: Accounts, name: str) -> None:
+def test_bad_names_are_refused(accounts: Accounts, name: str) -> None:
     with pytest.raises(Invalid) as error:
         accounts.run(lambda c: users.create_user(c, unique_email(), HASH, name))
     assert list(error.value.errors) == ["name"]
@@ -64,7 +64,7 @@ def test_what_is_no_name(accounts: Accounts, name: str) -> None:
 
 def test_one_account_an_address(accounts: Accounts) -> None:
     email = unique_email()
-    results = accounts.at_once([lambda c: users.create_user(c, email, HASH)] * 5)
+    results = accounts.run_together([lambda c: users.create_user(c, email, HASH)] * 5)
     assert sum(isinstance(result, EmailTaken) for result in results) == 4
 
 
@@ -73,7 +73,7 @@ def test_one_account_an_address(accounts: Accounts) -> None:
     [("short", "at least 10"), ("x" * 257, "at most 256"), ("abcdefghi\0j", "text"),
      ("abcdefghi\ud800", "text")],
 )  # fmt: skip
-def test_what_is_no_password(password: str, rule: str) -> None:
+def test_bad_passwords_are_refused(password: str, rule: str) -> None:
     with pytest.raises(Invalid, match=rule):
         check_password(password, ())
 
@@ -134,14 +134,14 @@ def test_the_last_owner_stays(accounts: Accounts, space_id: int) -> None:
 
 def test_of_owners_who_leave_at_once_one_stays(accounts: Accounts, space_id: int) -> None:
     owners = [accounts.member(space_id) for _ in range(4)]
-    results = accounts.at_once(
+    results = accounts.run_together(
         [partial(members.remove_member, space_id=space_id, user_id=owner.id) for owner in owners]
     )
     assert sum(isinstance(result, MemberRefused) for result in results) == 1
     assert len(accounts.run(lambda c: members.list_members(c, space_id))) == 1
 
 
-def test_no_member_twice(accounts: Accounts, space_id: int) -> None:
+def test_a_member_is_added_once(accounts: Accounts, space_id: int) -> None:
     user = accounts.member(space_id)
     add_again = partial(members.add_member, space_id=space_id, user_id=user.id, role=Role.VIEWER)
     assert refusal(accounts, add_again) is MemberReason.ALREADY_MEMBER
@@ -183,7 +183,7 @@ def test_sessions_end(accounts: Accounts, connection: psycopg.Connection) -> Non
     token_sessions = [accounts.run(lambda c: sessions.open_session(c, user.id)) for _ in range(4)]
     assert len({session.csrf_key for _, session in token_sessions}) == 4
 
-    def alive() -> list[bool]:
+    def are_alive() -> list[bool]:
         return [
             accounts.run(partial(sessions.fetch_session, token=token)) is not None
             for token, _ in token_sessions
@@ -191,19 +191,19 @@ def test_sessions_end(accounts: Accounts, connection: psycopg.Connection) -> Non
 
     ids = [session.id for _, session in token_sessions]
     accounts.run(lambda c: sessions.close_session(c, user.id + 1, ids[0]))
-    assert alive() == [True] * 4
+    assert are_alive() == [True] * 4
     accounts.run(lambda c: sessions.close_session(c, user.id, ids[0]))
     change = "UPDATE sessions SET {} WHERE id = %s"
     connection.execute(change.format("expires_at = now()"), (ids[1],))
     connection.execute(change.format("last_seen_at = now() - interval '7 days'"), (ids[2],))
-    assert alive() == [False, False, False, True]
+    assert are_alive() == [False, False, False, True]
     (last_session,) = accounts.run(lambda c: sessions.list_sessions(c, user.id))
     assert last_session.id == ids[3]
     connection.execute("UPDATE users SET disabled_at = now() WHERE id = %s", (user.id,))
-    assert alive() == [False] * 4
+    assert are_alive() == [False] * 4
     connection.execute("UPDATE users SET disabled_at = NULL WHERE id = %s", (user.id,))
     accounts.run(lambda c: sessions.close_sessions(c, user.id))
-    assert alive() == [False] * 4
+    assert are_alive() == [False] * 4
 
 
 def test_a_disabled_user(accounts: Accounts, make_space: Iterator[int]) -> None:
@@ -315,7 +315,7 @@ def test_a_password_chosen_by_link(accounts: Accounts, connection: psycopg.Conne
     link = accounts.run(lambda c: links.make_reset_link(c, user.id)).rpartition("/")[2]
     assert accounts.run(lambda c: links.use_reset_link(c, older)) is None
     assert accounts.run(lambda c: links.find_reset_link(c, link)) == user.id
-    results = accounts.at_once([lambda c: links.use_reset_link(c, link)] * 4)
+    results = accounts.run_together([lambda c: links.use_reset_link(c, link)] * 4)
     assert sorted(results, key=str) == [user.id, None, None, None]
     accounts.run(lambda c: users.change_password(c, user.id, "new"))
     assert accounts.run(lambda c: sessions.fetch_session(c, token)) is None
@@ -340,7 +340,7 @@ def test_an_invitation(accounts: Accounts, space_id: int) -> None:
     assert (offer.space_id, offer.role, offer.email) == (space_id, Role.ADMIN, guest.email)
     accept_as_owner = partial(invitations.accept, token=token, user_id=owner.id)
     assert refusal(accounts, accept_as_owner) is MemberReason.ALREADY_MEMBER
-    results = accounts.at_once(
+    results = accounts.run_together(
         [partial(invitations.accept, token=token, user_id=user.id) for user in (guest, third)]
     )
     assert sum(isinstance(result, NotFound) for result in results) == 1

@@ -43,7 +43,7 @@ def test_it_works(accounts: Accounts) -> None:
 
 def test_of_forty_at_once_ten(accounts: Accounts) -> None:
     act = partial(take_attempt, action="login", subject=uuid4().hex, limit=10, window_seconds=900)
-    attempts = accounts.at_once([act] * 40)
+    attempts = accounts.run_together([act] * 40)
     assert sum(attempt.admitted for attempt in attempts) == 10  # type: ignore[union-attr]
 
 
@@ -55,7 +55,7 @@ def test_what_is_given_back_does_not_count(accounts: Accounts) -> None:
     accounts.run(lambda c: give_back(c, "login", "nobody ever"))
 
 
-def test_ever_longer_waits(accounts: Accounts, connection: psycopg.Connection) -> None:
+def test_waits_grow_with_each_failure(accounts: Accounts, connection: psycopg.Connection) -> None:
     subject = uuid4().hex
     waits: list[int] = []
     for _ in range(10):
@@ -71,7 +71,7 @@ def test_ever_longer_waits(accounts: Accounts, connection: psycopg.Connection) -
     assert waits == [1, 2, 4]
 
 
-def test_it_forgets(accounts: Accounts, connection: psycopg.Connection) -> None:
+def test_failures_are_forgotten(accounts: Accounts, connection: psycopg.Connection) -> None:
     connection.execute("DELETE FROM attempts")  # left by other tests; a call forgets at most a thousand
     subject = uuid4().hex
     for _ in range(11):
@@ -86,19 +86,19 @@ def test_it_forgets(accounts: Accounts, connection: psycopg.Connection) -> None:
     assert connection.execute("SELECT count(*) FROM attempts").fetchone() == (0,)
 
 
-@given(gaps=st.lists(st.floats(0, 400), max_size=60), limit=st.integers(1, 12), slowing=st.booleans())
-def test_no_window_holds_more_than_the_limit(gaps: list[float], limit: int, slowing: bool) -> None:
+@given(gaps=st.lists(st.floats(0, 400), max_size=60), limit=st.integers(1, 12), slows_down=st.booleans())
+def test_no_window_holds_more_than_the_limit(gaps: list[float], limit: int, slows_down: bool) -> None:
     now, moments = START, list[datetime]()
     for gap in gaps:
         now += timedelta(seconds=gap)
         recent_moments = [moment for moment in moments if moment > now - WINDOW]
-        wait = seconds_to_wait(recent_moments, now, limit, WINDOW, slowing=slowing)
+        wait = seconds_to_wait(recent_moments, now, limit, WINDOW, slowing=slows_down)
         if wait <= 0:
             moments.append(now)
         else:
             later = now + timedelta(seconds=wait)
             still = [moment for moment in recent_moments if moment > later - WINDOW]
-            assert seconds_to_wait(still, later, limit, WINDOW, slowing=slowing) <= 0
-            assert len(recent_moments) >= limit or (slowing and len(recent_moments) > FREE)
+            assert seconds_to_wait(still, later, limit, WINDOW, slowing=slows_down) <= 0
+            assert len(recent_moments) >= limit or (slows_down and len(recent_moments) > FREE)
     for moment in moments:
         assert sum(moment <= candidate < moment + WINDOW for candidate in moments) <= limit

@@ -20,8 +20,8 @@ def accounts(database_url: str) -> Accounts:
     return Accounts(database_url)
 
 
-def issue(accounts: Accounts, space_id: int, new: NewToken) -> tuple[str, int]:
-    return accounts.run(lambda c: tokens.issue_token(c, space_id, new))
+def issue(accounts: Accounts, space_id: int, new_token: NewToken) -> tuple[str, int]:
+    return accounts.run(lambda c: tokens.issue_token(c, space_id, new_token))
 
 
 def test_it_works(accounts: Accounts, space_id: int) -> None:
@@ -48,7 +48,7 @@ def test_of_forty_at_once_twenty_five(accounts: Accounts, space_id: int) -> None
     user = accounts.member(space_id)
     accounts.member(space_id)
     new = [NewToken(user.id, kind, "t") for kind in ("oauth", "personal")] * 20
-    results = accounts.at_once(
+    results = accounts.run_together(
         [partial(tokens.issue_token, space_id=space_id, new=new_token) for new_token in new]
     )
     assert sum(isinstance(result, TooManyTokens) for result in results) == 40 - MAX_TOKENS
@@ -83,7 +83,7 @@ def test_a_name_is_a_label(accounts: Accounts, space_id: int, name: str) -> None
     assert list(error.value.errors) == ["name"]
 
 
-def test_only_for_members(accounts: Accounts, space_id: int) -> None:
+def test_only_members_get_tokens(accounts: Accounts, space_id: int) -> None:
     accounts.member(space_id)
     with pytest.raises(NotFound):
         issue(accounts, space_id, NewToken(accounts.user().id, "personal", "t"))
@@ -122,7 +122,7 @@ def test_use_is_noted_once_a_minute(
 
 
 @pytest.mark.parametrize("text", ["", "trk_mcp_", "trk_sk_x", "trk_mcp_" + "x" * 10_000, "trk_mcp_ü"])
-def test_what_is_no_token(accounts: Accounts, text: str) -> None:
+def test_bad_tokens_are_refused(accounts: Accounts, text: str) -> None:
     assert accounts.run(lambda c: tokens.find_token(c, text)) is None
 
 

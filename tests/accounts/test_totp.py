@@ -30,14 +30,16 @@ def test_it_works(unix_time: int, code: str) -> None:
     assert find_step(RFC, code, unix_time) == unix_time // STEP_SECONDS
 
 
-@pytest.mark.parametrize(("ahead", "accepted"), [(-2, False), (-1, True), (0, True), (1, True), (2, False)])
-def test_drift_of_one_step(ahead: int, accepted: bool) -> None:
-    step = find_step(RFC, make_code(RFC, STEP + ahead), NOON)
-    assert step == (STEP + ahead if accepted else None)
+@pytest.mark.parametrize(
+    ("steps_ahead", "is_accepted"), [(-2, False), (-1, True), (0, True), (1, True), (2, False)]
+)
+def test_drift_of_one_step(steps_ahead: int, is_accepted: bool) -> None:
+    step = find_step(RFC, make_code(RFC, STEP + steps_ahead), NOON)
+    assert step == (STEP + steps_ahead if is_accepted else None)
 
 
 @pytest.mark.parametrize("text", ["", "28708", "2870820", "28708a", "२८७०८२", "+28708", "-12345"])
-def test_what_is_no_code(text: str) -> None:
+def test_bad_codes_are_refused(text: str) -> None:
     assert find_step(RFC, text, 59) is None
 
 

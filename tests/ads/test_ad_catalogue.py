@@ -27,7 +27,7 @@ def put(api: Api, *ads: Any) -> httpx.Response:
     return api.send("PUT", "/ads", json={"ads": list(ads)})
 
 
-def listed(api: Api, **params: Any) -> list[tuple[str, str, str, str | None]]:
+def list_ads(api: Api, **params: Any) -> list[tuple[str, str, str, str | None]]:
     response = api.get("/ads", params=params)
     assert response.status_code == 200, response.text
     return [(r["kind"], r["id"], r["name"], r["platform"]) for r in response.json()["data"]]
@@ -56,14 +56,14 @@ def test_an_id_can_be_renamed(api: Api) -> None:
     put(api, {**SPRING, "kind": "adset"})
     before = api.get("/ads").json()["data"]
     put(api, {**SPRING, "name": "Summer", "platform": " "})
-    assert listed(api) == [
+    assert list_ads(api) == [
         ("adset", "120", "Spring", None), ("campaign", "120", "Summer", "meta"),
     ]  # fmt: skip
     after = api.get("/ads").json()["data"]
     assert before[0] == after[0]
     assert before[1]["updated_at"] <= after[1]["updated_at"]
     put(api, {**SPRING, "platform": "google"})
-    assert ("campaign", "120", "Spring", "google") in listed(api)
+    assert ("campaign", "120", "Spring", "google") in list_ads(api)
 
 
 def test_the_same_again_is_no_change(api: Api) -> None:
@@ -75,7 +75,7 @@ def test_the_same_again_is_no_change(api: Api) -> None:
 
 def test_of_an_id_given_twice_the_last_counts(api: Api) -> None:
     assert put(api, SPRING, {**SPRING, "name": "Summer"}).status_code == 200
-    assert listed(api) == [("campaign", "120", "Summer", None)]
+    assert list_ads(api) == [("campaign", "120", "Summer", None)]
 
 
 REQUIRED, KIND = "is required.", "must be one of campaign, adset, ad, account."
@@ -84,7 +84,7 @@ ID = "must be a string of at most 512 characters or an integer."
 
 
 @pytest.mark.parametrize(
-    ("ad", "told"),
+    ("ad", "expected_errors"),
     [
         ({}, {"kind": KIND, "id": REQUIRED, "name": REQUIRED}),
         ({**SPRING, "kind": "keyword"}, {"kind": KIND}),
@@ -99,13 +99,13 @@ ID = "must be a string of at most 512 characters or an integer."
         ({**SPRING, "platform": 5}, {"platform": "must be a string of at most 64 characters."}),
     ],
 )
-def test_each_field_is_checked(api: Api, ad: dict[str, Any], told: dict[str, str]) -> None:
+def test_each_field_is_checked(api: Api, ad: dict[str, Any], expected_errors: dict[str, str]) -> None:
     response = put(api, SPRING, ad)
     assert response.status_code == 422
     assert response.json()["errors"] == {
-        f"ads.1.{name}": [f"The ads.1.{name} {rule}"] for name, rule in told.items()
+        f"ads.1.{name}": [f"The ads.1.{name} {rule}"] for name, rule in expected_errors.items()
     }
-    assert listed(api) == []
+    assert list_ads(api) == []
 
 
 @pytest.mark.parametrize(
@@ -125,10 +125,10 @@ def test_other_bodies_are_refused(api: Api, body: Any, errors: dict[str, list[st
     assert (response.status_code, response.json()["errors"]) == (422, errors)
 
 
-def test_a_thousand_fit(api: Api) -> None:
+def test_a_request_may_hold_a_thousand_ads(api: Api) -> None:
     ads = [{"kind": "ad", "id": number, "name": "x" * 512} for number in range(1000)]
     assert put(api, *ads).json() == {"message": "1000 ads are named."}
-    assert len(listed(api, per_page=1000)) == 1000
+    assert len(list_ads(api, per_page=1000)) == 1000
 
 
 def test_paging(api: Api) -> None:
@@ -186,7 +186,7 @@ def ids(*levels: str) -> dict[str, str]:
     return {f"{level}_id": f"{level} 1" for level in levels}
 
 
-def touched(stage: Stage, **columns: Any) -> int:
+def add_credited_event(stage: Stage, **columns: Any) -> int:
     """Store a contact with an event that is credited to a touchpoint with these columns."""
     contact_id = stage.contact()
     stage.touchpoint(contact_id, "google_ads", **columns)
@@ -203,7 +203,7 @@ def catalogue(api: Api) -> None:
     assert put(api, *names).status_code == 200
 
 
-def shown(api: Api, contact_id: int) -> list[dict[str, Any]]:
+def read_names(api: Api, contact_id: int) -> list[dict[str, Any]]:
     """Return the names shown by List Events and by the journey."""
     [row] = api.rows(**CREDITED)
     params = {"include_events": 1}
@@ -215,31 +215,31 @@ def shown(api: Api, contact_id: int) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("level", LEVELS)
 def test_an_id_is_shown_with_its_name(api: Api, stage: Stage, level: str) -> None:
     catalogue(api)
-    contact_id = touched(stage, **ids(level))
+    contact_id = add_credited_event(stage, **ids(level))
     expected = {**dict.fromkeys(NAMES), f"{level}_name": f"{level} of {level}"}
-    assert shown(api, contact_id) == [expected, expected]
+    assert read_names(api, contact_id) == [expected, expected]
 
 
 def test_a_name_of_its_own_stands(api: Api, stage: Stage) -> None:
     catalogue(api)
     own_names = {name: f"own {name}" for name in NAMES}
-    contact_id = touched(stage, **ids(*LEVELS), **own_names)
-    assert shown(api, contact_id) == [own_names, own_names]
+    contact_id = add_credited_event(stage, **ids(*LEVELS), **own_names)
+    assert read_names(api, contact_id) == [own_names, own_names]
 
 
 def test_a_new_name_shows_at_once_and_an_unknown_id_has_none(api: Api, stage: Stage) -> None:
-    contact_id = touched(stage, **ids(*LEVELS))
-    assert shown(api, contact_id) == [dict.fromkeys(NAMES)] * 2
+    contact_id = add_credited_event(stage, **ids(*LEVELS))
+    assert read_names(api, contact_id) == [dict.fromkeys(NAMES)] * 2
     catalogue(api)
     put(api, {"kind": "ad", "id": "ad 1", "name": "Renamed"})
     expected = {f"{level}_name": f"{level} of {level}" for level in LEVELS} | {"ad_name": "Renamed"}
-    assert shown(api, contact_id) == [expected] * 2
+    assert read_names(api, contact_id) == [expected] * 2
 
 
 @pytest.mark.parametrize("fields", [["ad_name"], ["campaign_name", "account_name"], NAMES])
 def test_any_fields_can_be_chosen(api: Api, stage: Stage, fields: list[str]) -> None:
     catalogue(api)
-    touched(stage, **ids(*LEVELS))
+    add_credited_event(stage, **ids(*LEVELS))
     [row] = api.rows(**{**CREDITED, "fields[]": fields})
     assert {name: row[name] for name in fields} == {
         name: f"{name.removesuffix('_name')} of {name.removesuffix('_name')}" for name in fields
@@ -248,9 +248,9 @@ def test_any_fields_can_be_chosen(api: Api, stage: Stage, fields: list[str]) -> 
 
 def test_a_file_has_the_names_too(api: Api, stage: Stage, exports: Exports) -> None:
     catalogue(api)
-    touched(stage, **ids(*LEVELS))
+    add_credited_event(stage, **ids(*LEVELS))
     query = {name.removesuffix("[]"): value for name, value in CREDITED.items()}
     query = {**query, "sources": ["google_ads"], "date": "2026-05-13"}
-    assert exports.whole(**query) == api.rows(**CREDITED)
-    [line] = exports.whole(**query)
+    assert exports.export(**query) == api.rows(**CREDITED)
+    [line] = exports.export(**query)
     assert line["campaign_name"] == "campaign of campaign"

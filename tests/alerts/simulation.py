@@ -28,14 +28,14 @@ class Month:
 
     visits: Values
     sources: dict[str, Values]
-    direct: Values
+    direct_visits: Values
     orders: dict[str, Values]
     """By source, including `direct`; the empty string is no source."""
-    repeated: Values
-    rejected: Values
-    delivered: Values
-    failed: Values
-    unmatched: Values
+    repeated_events: Values
+    rejected_events: Values
+    delivered_events: Values
+    failed_events: Values
+    unmatched_events: Values
     basket: float
     amounts: dict[str, Values] = field(default_factory=dict[str, Values])
 
@@ -45,7 +45,7 @@ class Month:
 
     @property
     def touches(self) -> Values:
-        return self.direct + sum(self.sources.values())
+        return self.direct_visits + sum(self.sources.values())
 
     @property
     def all_orders(self) -> Values:
@@ -74,10 +74,10 @@ def ordinary_month(dice: np.random.Generator, size: int) -> Month:
     for start in _days(dice, hours, 1.5):  # one of several campaigns pauses
         begin, length = start + int(dice.integers(0, 24)), int(dice.integers(48, 360))
         by_source[str(dice.choice(SOURCES))][begin : begin + length] *= dice.uniform(0.55, 0.85)
-    return _counted(dice, by_source, buying)
+    return _draw_counts(dice, by_source, buying)
 
 
-def _counted(dice: np.random.Generator, by_source: dict[str, Values], buying: Values) -> Month:
+def _draw_counts(dice: np.random.Generator, by_source: dict[str, Values], buying: Values) -> Month:
     counts = {source: dice.poisson(rate) for source, rate in by_source.items()}
     visits = np.sum(list(counts.values()), axis=0)
     unattributed = dice.uniform(0.03, 0.3)
@@ -110,13 +110,13 @@ def _shape(dice: np.random.Generator, business: bool) -> Values:
     return shape / shape.mean()
 
 
-def _days(dice: np.random.Generator, hours: int, mean: float) -> Iterator[int]:
-    for _ in range(dice.poisson(mean)):
+def _days(dice: np.random.Generator, hours: int, average: float) -> Iterator[int]:
+    for _ in range(dice.poisson(average)):
         yield int(dice.integers(0, hours // 24)) * 24
 
 
 @dataclass
-class Told:
+class OpenedAlert:
     """An opened alert: its rule, its subject, and the hour of the month."""
 
     rule: Rule
@@ -132,9 +132,10 @@ class Watch:
         self._series = {
             "visits": totals(month.visits), "touches": totals(month.touches),
             "orders": totals(month.all_orders), "untouched": totals(month.orders[""]),
-            "repeated": totals(month.repeated), "rejected": totals(month.rejected),
-            "finished": totals(month.delivered + month.failed), "failed": totals(month.failed),
-            "conversions": totals(month.all_orders), "unmatched": totals(month.unmatched),
+            "repeated": totals(month.repeated_events), "rejected": totals(month.rejected_events),
+            "finished": totals(month.delivered_events + month.failed_events),
+            "failed": totals(month.failed_events),
+            "conversions": totals(month.all_orders), "unmatched": totals(month.unmatched_events),
         }  # fmt: skip
         self._sources = {source: totals(values) for source, values in month.sources.items()}
         self._day_orders = {name: totals(_daily(month.orders[name])) for name in SOURCES}
@@ -142,37 +143,37 @@ class Watch:
         self._hours = month.hours
         self._open: dict[tuple[Rule, str], int] = {}
         self._well: dict[tuple[Rule, str], int] = {}
-        self._ended: dict[tuple[Rule, str], int] = {}
-        self.told: list[Told] = []
+        self._end_hours: dict[tuple[Rule, str], int] = {}
+        self.alerts: list[OpenedAlert] = []
 
-    def run(self, start: int = LEARNED, end: int | None = None) -> list[Told]:
+    def run(self, start: int = LEARNED, end: int | None = None) -> list[OpenedAlert]:
         for hour in range(start, end or self._hours):
             self._take(hour, judge_hour(self._counts(hour + 1), self._alertness(hour, 1)), 1)
             if hour % 24 == 23:
                 days = self._days((hour + 1) // 24)
                 self._take(hour, judge_day(days, self._alertness(hour, 24)), 24)
-        return self.told
+        return self.alerts
 
     def _alertness(self, hour: int, step: int) -> Alertness:
         ages = {key: (hour + 1 - since) // step for key, since in self._open.items()}
-        well = {key: (hour - end_hour) // step or 1 for key, end_hour in self._ended.items()
+        well = {key: (hour - end_hour) // step or 1 for key, end_hour in self._end_hours.items()
                 if hour - end_hour < SAME_HOURS}  # fmt: skip
         return Alertness(open_for=ages, well_for=well)
 
-    def _take(self, hour: int, judged: list[Judgement], step: int) -> None:
-        for judgement in judged:
+    def _take(self, hour: int, judgements: list[Judgement], step: int) -> None:
+        for judgement in judgements:
             key = (judgement.rule, judgement.subject)
             if key not in self._open:
                 if judgement.is_out:
                     self._open[key] = hour + 1 - step
-                    if hour - self._ended.get(key, -SAME_HOURS) < SAME_HOURS:
+                    if hour - self._end_hours.get(key, -SAME_HOURS) < SAME_HOURS:
                         continue
-                    self.told.append(Told(judgement.rule, judgement.subject, hour - LEARNED))
+                    self.alerts.append(OpenedAlert(judgement.rule, judgement.subject, hour - LEARNED))
             elif judgement.is_well:
                 self._well[key] = self._well.get(key, 0) + 1
                 if self._well[key] >= 2:
                     del self._open[key], self._well[key]
-                    self._ended[key] = hour
+                    self._end_hours[key] = hour
             else:
                 self._well[key] = 0
                 if hour - self._open[key] > 168:

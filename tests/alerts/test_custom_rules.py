@@ -31,7 +31,7 @@ from headwater.sources.source_names import SHIPPED_ALONE
 from headwater.spaces.spaces import fetch_space
 from headwater.spend.inputs import read_spend
 from headwater.spend.ledger import put_report
-from tests.alerts.test_evaluation import NOW, Looker, noon, steps
+from tests.alerts.test_evaluation import NOW, Evaluator, noon, steps
 from tests.support.accounts import Accounts
 from tests.support.factories import Stage
 
@@ -50,8 +50,8 @@ def stage(connection: psycopg.Connection, space_id: int) -> Stage:
 
 
 @pytest.fixture
-def looker(database_url: str, space_id: int) -> Looker:
-    return Looker(database_url, space_id)
+def evaluator(database_url: str, space_id: int) -> Evaluator:
+    return Evaluator(database_url, space_id)
 
 
 class Rules:
@@ -66,7 +66,7 @@ class Rules:
     def create(self, terms: RuleTerms) -> int:
         return self.run(create_rule, terms)
 
-    def only(self) -> CustomRule:
+    def read_rule(self) -> CustomRule:
         (rule,) = self.run(list_rules)
         return rule
 
@@ -102,7 +102,7 @@ def order(stage: Stage, source: str | None, amount: str, days: float = 2, **ad: 
     stage.event(contact, event_time=moment, received_at=moment, amount=amount)
 
 
-def test_it_works(looker: Looker, stage: Stage, rules: Rules) -> None:
+def test_it_works(evaluator: Evaluator, stage: Stage, rules: Rules) -> None:
     """ROAS of Meta below 2 opens an alert once; the alert ends when an order arrives late."""
     rules.spend("meta", "100")
     rules.spend("google", "1000")
@@ -110,21 +110,21 @@ def test_it_works(looker: Looker, stage: Stage, rules: Rules) -> None:
     order(stage, "instagram_ads", "50")
     order(stage, "facebook_ads", "9000", days=0.1)
     rules.create(ROAS_OF_META)
-    looker.look(noon(0.1), noon(0.5), noon(1.1))
-    (step,) = looker.told
+    evaluator.evaluate(noon(0.1), noon(0.5), noon(1.1))
+    (step,) = evaluator.notified_steps
     assert (step.rule, step.step, step.title) == (
         Rule.CUSTOM, StepKind.OPENED, "ROAS of Meta Ads is below 2",
     )  # fmt: skip
     assert step.cause == "1.5, 6\u201312 May 2026."
-    assert rules.only().figure == Decimal("1.5")
+    assert rules.read_rule().figure == Decimal("1.5")
     order(stage, "facebook_ads", "60")
-    looker.look(noon(2.1), noon(3.1))
-    assert steps(looker.told) == [(Rule.CUSTOM, "opened"), (Rule.CUSTOM, "ended")]
-    assert rules.only().figure == Decimal("2.1")
+    evaluator.evaluate(noon(2.1), noon(3.1))
+    assert steps(evaluator.notified_steps) == [(Rule.CUSTOM, "opened"), (Rule.CUSTOM, "ended")]
+    assert rules.read_rule().figure == Decimal("2.1")
 
 
 @pytest.mark.parametrize(
-    ("text", "opens"),
+    ("text", "opens_alert"),
     [
         ("roas below 2", False),
         ("roas above 2", False),
@@ -143,7 +143,7 @@ def test_it_works(looker: Looker, stage: Stage, rules: Rules) -> None:
     ],
 )
 def test_the_threshold_itself_is_fine(
-    looker: Looker, stage: Stage, rules: Rules, text: str, *, opens: bool
+    evaluator: Evaluator, stage: Stage, rules: Rules, text: str, *, opens_alert: bool
 ) -> None:
     measure, condition, threshold = text.split()
     rules.spend("meta", "100")
@@ -151,18 +151,18 @@ def test_the_threshold_itself_is_fine(
     order(stage, "facebook_ads", "80")
     terms = replace(ROAS_OF_META, measure=measure, condition=RuleCondition(condition))
     rules.create(replace(terms, threshold=Decimal(threshold)))
-    looker.look(noon(0.1))
-    assert bool(looker.told) == opens
+    evaluator.evaluate(noon(0.1))
+    assert bool(evaluator.notified_steps) == opens_alert
 
 
-def test_each_period_has_its_own_days(looker: Looker, stage: Stage, rules: Rules) -> None:
+def test_each_period_has_its_own_days(evaluator: Evaluator, stage: Stage, rules: Rules) -> None:
     """Today never counts, yesterday always does."""
     for days, amount in ((0.2, "1000"), (1, "1"), (7, "20"), (8, "300"), (30, "4000"), (31, "50000")):
         order(stage, "email", amount, days=days)
     for days in (1, 7, 30):
         terms = RuleTerms("revenue", RuleCondition.ABOVE, Decimal(10**6), "EUR", days, "", "", None)
         rules.create(terms)
-    looker.look(noon(0.1))
+    evaluator.evaluate(noon(0.1))
     assert [rule.figure for rule in rules.run(list_rules)] == [1, 21, 4321]
 
 
@@ -188,7 +188,9 @@ RATE = RuleTerms("conversion_rate", RuleCondition.BELOW, Decimal(3), "EUR", 7, "
     [("", "", 43), ("source:google_ads", "Google Ads", 40), ("source:google_organic", "Google organic", 3),
      ("platform:meta", "Meta Ads", 0)],
 )  # fmt: skip
-def test_visits(looker: Looker, stage: Stage, rules: Rules, filter_text: str, name: str, number: int) -> None:
+def test_visits(
+    evaluator: Evaluator, stage: Stage, rules: Rules, filter_text: str, name: str, number: int
+) -> None:
     browse(stage, "google_ads", 40)
     browse(stage, "google_organic", 3)
     browse(stage, "google_ads", 500, days=8)
@@ -196,13 +198,13 @@ def test_visits(looker: Looker, stage: Stage, rules: Rules, filter_text: str, na
     for condition in (RuleCondition.ABOVE, RuleCondition.BELOW):
         rules.create(replace(terms, condition=condition, threshold=Decimal(number)))
     rules.create(replace(terms, threshold=Decimal(number + 1)))
-    looker.look(noon(0.1))
+    evaluator.evaluate(noon(0.1))
     suffix = f" of {name}" if name else ""
-    assert [step.title for step in looker.told] == [f"Visits{suffix} is below {number + 1}"]
+    assert [step.title for step in evaluator.notified_steps] == [f"Visits{suffix} is below {number + 1}"]
     assert {rule.figure for rule in rules.run(list_rules)} == {number}
 
 
-def test_the_conversion_rate(looker: Looker, stage: Stage, rules: Rules) -> None:
+def test_the_conversion_rate(evaluator: Evaluator, stage: Stage, rules: Rules) -> None:
     """It is a percentage, of all visits or of one source; the alert ends when orders arrive."""
     browse(stage, "google_ads", 80, orders=2)
     browse(stage, "google_organic", 20, orders=2)
@@ -212,19 +214,19 @@ def test_the_conversion_rate(looker: Looker, stage: Stage, rules: Rules) -> None
         ("2.6", "source:google_ads", "Google Ads"), ("10", "platform:meta", "Meta Ads"),
     ):  # fmt: skip
         rules.create(replace(RATE, threshold=Decimal(threshold), filter=filter_text, filter_name=name))
-    looker.look(noon(0.1))
-    assert [(step.title, step.cause) for step in looker.told] == [
+    evaluator.evaluate(noon(0.1))
+    assert [(step.title, step.cause) for step in evaluator.notified_steps] == [
         ("Conversion rate is below 4 %", "4 %, 6\u201312 May 2026."),
         ("Conversion rate of Google Ads is below 2.6 %", "2.5 %, 6\u201312 May 2026."),
     ]
     *_, meta_rule = rules.run(list_rules)
     assert (meta_rule.figure, meta_rule.note) == (None, "Nothing to divide by in this period.")
     browse(stage, "google_ads", 10, orders=10)
-    looker.look(noon(1.1), noon(2.1))
-    assert steps(looker.told)[2:] == [(Rule.CUSTOM, "ended"), (Rule.CUSTOM, "ended")]
+    evaluator.evaluate(noon(1.1), noon(2.1))
+    assert steps(evaluator.notified_steps)[2:] == [(Rule.CUSTOM, "ended"), (Rule.CUSTOM, "ended")]
 
 
-def test_spend_without_orders(looker: Looker, stage: Stage, rules: Rules) -> None:
+def test_spend_without_orders(evaluator: Evaluator, stage: Stage, rules: Rules) -> None:
     rules.spend("meta", "60", campaign_id="c1")
     rules.spend("meta", "50", campaign_id="c2")
     rules.spend("meta", "49.99", campaign_id="c3")
@@ -234,33 +236,35 @@ def test_spend_without_orders(looker: Looker, stage: Stage, rules: Rules) -> Non
     rules.create(WASTE)
     rules.create(replace(WASTE, group_by=Group.PLATFORM))
     rules.create(replace(WASTE, threshold=Decimal(71)))
-    looker.look(noon(0.1))
-    assert [step.title for step in looker.told] == [
+    evaluator.evaluate(noon(0.1))
+    assert [step.title for step in evaluator.notified_steps] == [
         "A campaign spent 50.00 EUR or more without orders",
         "A platform spent 50.00 EUR or more without orders",
     ]
-    assert looker.told[0].cause == "120.00 EUR, 6\u201312 May 2026. c4 70.00 EUR, Summer 50.00 EUR."
-    assert looker.told[1].cause == "70.00 EUR, 6\u201312 May 2026. Google Ads 70.00 EUR."
+    assert (
+        evaluator.notified_steps[0].cause == "120.00 EUR, 6\u201312 May 2026. c4 70.00 EUR, Summer 50.00 EUR."
+    )
+    assert evaluator.notified_steps[1].cause == "70.00 EUR, 6\u201312 May 2026. Google Ads 70.00 EUR."
     order(stage, "google_ads", "5", campaign_id="c4")
     order(stage, "facebook_ads", "5", campaign_id="c2")
-    looker.look(noon(1.1))
-    assert steps(looker.told)[2:] == [(Rule.CUSTOM, "ended"), (Rule.CUSTOM, "ended")]
+    evaluator.evaluate(noon(1.1))
+    assert steps(evaluator.notified_steps)[2:] == [(Rule.CUSTOM, "ended"), (Rule.CUSTOM, "ended")]
 
 
 def test_without_a_figure_no_alert_opens_and_an_open_one_ends(
-    looker: Looker, stage: Stage, rules: Rules
+    evaluator: Evaluator, stage: Stage, rules: Rules
 ) -> None:
     rules.create(ROAS_OF_META)
-    looker.look(noon(0.1))
-    assert looker.told == []
-    rule = rules.only()
+    evaluator.evaluate(noon(0.1))
+    assert evaluator.notified_steps == []
+    rule = rules.read_rule()
     assert (rule.figure, rule.note) == (None, "No ad spend in this period.")
     rules.spend("meta", "100")
-    looker.look(noon(1.1))
-    assert steps(looker.told) == [(Rule.CUSTOM, "opened")]
+    evaluator.evaluate(noon(1.1))
+    assert steps(evaluator.notified_steps) == [(Rule.CUSTOM, "opened")]
     stage.connection.execute("DELETE FROM spend WHERE space_id = %s", (stage.space_id,))
-    looker.look(noon(2.1))
-    assert steps(looker.told)[1:] == [(Rule.CUSTOM, "ended")]
+    evaluator.evaluate(noon(2.1))
+    assert steps(evaluator.notified_steps)[1:] == [(Rule.CUSTOM, "ended")]
 
 
 @pytest.mark.usefixtures("stage")
@@ -272,83 +276,85 @@ def test_without_a_figure_no_alert_opens_and_an_open_one_ends(
         ("average_order_value", "Nothing to divide by in this period."),
     ],
 )
-def test_why_there_is_no_figure(looker: Looker, rules: Rules, measure: str, note: str) -> None:
+def test_why_there_is_no_figure(evaluator: Evaluator, rules: Rules, measure: str, note: str) -> None:
     rules.spend("meta", "100")
     rules.create(replace(ROAS_OF_META, measure=measure))
-    looker.look(noon(0.1))
-    assert rules.only().note == note
-    assert looker.told == []
+    evaluator.evaluate(noon(0.1))
+    assert rules.read_rule().note == note
+    assert evaluator.notified_steps == []
 
 
-def test_a_period_that_began_before_the_first_event(looker: Looker, stage: Stage, rules: Rules) -> None:
+def test_a_period_that_began_before_the_first_event(evaluator: Evaluator, stage: Stage, rules: Rules) -> None:
     """Few orders are no problem in a Space that has existed for three days."""
     stage.connection.execute("DELETE FROM events WHERE space_id = %s", (stage.space_id,))
     rules.create(replace(ROAS_OF_META, measure="orders", filter="", filter_name=""))
-    looker.look(noon(0.1))
-    assert rules.only().note == "No events in this period yet."
+    evaluator.evaluate(noon(0.1))
+    assert rules.read_rule().note == "No events in this period yet."
     order(stage, "email", "10", days=3)
-    looker.look(noon(1.1))
-    assert looker.told == []
-    assert rules.only().note == "Needs 7 full days of events; the first event was on 10 May 2026."
+    evaluator.evaluate(noon(1.1))
+    assert evaluator.notified_steps == []
+    assert rules.read_rule().note == "Needs 7 full days of events; the first event was on 10 May 2026."
 
 
-def test_money_without_an_exchange_rate_is_named(looker: Looker, stage: Stage, rules: Rules) -> None:
+def test_money_without_an_exchange_rate_is_named(evaluator: Evaluator, stage: Stage, rules: Rules) -> None:
     rules.spend("meta", "100")
     rules.spend("meta", "7", campaign_id="c1", currency="XTS")
     order(stage, "facebook_ads", "100")
     stage.event(stage.contact(), event_time=NOW - DAY, amount="30", currency="XTS")
     rules.create(ROAS_OF_META)
-    looker.look(noon(0.1))
-    assert steps(looker.told) == [(Rule.CUSTOM, "opened")]
-    assert rules.only().figure == 1
-    assert "Spend of 7.00 XTS left out" in rules.only().note
+    evaluator.evaluate(noon(0.1))
+    assert steps(evaluator.notified_steps) == [(Rule.CUSTOM, "opened")]
+    assert rules.read_rule().figure == 1
+    assert "Spend of 7.00 XTS left out" in rules.read_rule().note
     stage.connection.execute("DELETE FROM spend WHERE space_id = %s AND currency = 'EUR'", (stage.space_id,))
-    looker.look(noon(1.1))
-    assert rules.only().figure is None
-    assert "Spend of 7.00 XTS left out" in rules.only().note
+    evaluator.evaluate(noon(1.1))
+    assert rules.read_rule().figure is None
+    assert "Spend of 7.00 XTS left out" in rules.read_rule().note
 
 
 @pytest.mark.parametrize("filter_text", ["source:taboola_ads", "platform:taboola"])
-def test_a_source_that_was_removed(looker: Looker, stage: Stage, rules: Rules, filter_text: str) -> None:
+def test_a_source_that_was_removed(
+    evaluator: Evaluator, stage: Stage, rules: Rules, filter_text: str
+) -> None:
     stage.network("taboola_ads", platform="taboola")
     order(stage, "taboola_ads", "10")
     terms = RuleTerms("orders", RuleCondition.BELOW, Decimal(5), "EUR", 7, filter_text, "Taboola", None)
     rules.create(terms)
-    looker.look(noon(0.1))
-    assert steps(looker.told) == [(Rule.CUSTOM, "opened")]
+    evaluator.evaluate(noon(0.1))
+    assert steps(evaluator.notified_steps) == [(Rule.CUSTOM, "opened")]
     stage.connection.execute(
         "UPDATE paid_networks SET removed_at = now() WHERE space_id = %s", (stage.space_id,)
     )
-    looker.look(noon(1.1))
-    assert steps(looker.told)[1:] == [(Rule.CUSTOM, "ended")]
-    assert rules.only().note == "Taboola is no longer a source of this Space."
+    evaluator.evaluate(noon(1.1))
+    assert steps(evaluator.notified_steps)[1:] == [(Rule.CUSTOM, "ended")]
+    assert rules.read_rule().note == "Taboola is no longer a source of this Space."
 
 
-def test_a_changed_rule_starts_anew(looker: Looker, stage: Stage, rules: Rules) -> None:
+def test_a_changed_rule_starts_anew(evaluator: Evaluator, stage: Stage, rules: Rules) -> None:
     rules.spend("meta", "100")
     rule_id = rules.create(ROAS_OF_META)
-    looker.look(noon(0.1))
+    evaluator.evaluate(noon(0.1))
     rules.run(change_rule, rule_id, replace(ROAS_OF_META, measure="cpa"), noon(0.2))
-    assert rules.only().checked_at is None
-    looker.look(noon(0.3))
-    assert steps(looker.told) == [(Rule.CUSTOM, "opened")], "its author knows that it ended"
+    assert rules.read_rule().checked_at is None
+    evaluator.evaluate(noon(0.3))
+    assert steps(evaluator.notified_steps) == [(Rule.CUSTOM, "opened")], "its author knows that it ended"
     rows = stage.connection.execute(
         "SELECT s.step FROM alert_steps s WHERE s.space_id = %s ORDER BY s.id", (stage.space_id,)
     ).fetchall()
     assert rows == [("opened",), ("ended",)]
 
 
-def test_a_deleted_rule_leaves_no_open_alert(looker: Looker, stage: Stage, rules: Rules) -> None:
+def test_a_deleted_rule_leaves_no_open_alert(evaluator: Evaluator, stage: Stage, rules: Rules) -> None:
     rules.spend("meta", "100")
     rule_id = rules.create(ROAS_OF_META)
-    looker.look(noon(0.1))
+    evaluator.evaluate(noon(0.1))
     rules.run(delete_rule, rule_id, noon(0.2))
-    looker.look(noon(1.1))
+    evaluator.evaluate(noon(1.1))
     rows = stage.connection.execute(
         "SELECT a.ended_at FROM alerts a WHERE a.space_id = %s", (stage.space_id,)
     ).fetchall()
     assert rows == [(noon(0.2),)]
-    assert steps(looker.told) == [(Rule.CUSTOM, "opened")]
+    assert steps(evaluator.notified_steps) == [(Rule.CUSTOM, "opened")]
 
 
 @pytest.mark.parametrize(("days", "messages"), [(None, 1), (-1, 1), (1, 0)])

@@ -42,20 +42,20 @@ class PatientDatabase(Database):
             yield connection
 
 
-class Looker:
+class Evaluator:
     """Evaluates a Space at given times."""
 
     def __init__(self, database_url: str, space_id: int, database: type[Database] = PatientDatabase) -> None:
         self._url, self._space_id, self._database = database_url, space_id, database
         self._accounts = Accounts(database_url)
-        self.told: list[AlertStep] = []
+        self.notified_steps: list[AlertStep] = []
 
-    def look(self, *moments: datetime, at_once: bool = True) -> list[AlertStep]:
+    def evaluate(self, *moments: datetime, is_immediate: bool = True) -> list[AlertStep]:
         async def run() -> list[AlertStep]:
             database = self._database(self._url, 2)
             await database.open()
             try:
-                watch = AlertWatch(database, self._tell, at_once=at_once)
+                watch = AlertWatch(database, self._notify, at_once=is_immediate)
                 steps: list[AlertStep] = []
                 for moment in moments:
                     steps += await watch.look(self._space_id, moment)
@@ -68,13 +68,13 @@ class Looker:
     def history(self, *, is_open: bool) -> list[AlertRow]:
         return self._accounts.run(lambda c: list_history(c, self._space_id, is_open=is_open))
 
-    async def _tell(self, _: Any, __: Any, steps: Sequence[AlertStep]) -> None:
-        self.told += steps
+    async def _notify(self, _: Any, __: Any, steps: Sequence[AlertStep]) -> None:
+        self.notified_steps += steps
 
 
 @pytest.fixture
-def looker(database_url: str, space_id: int) -> Looker:
-    return Looker(database_url, space_id)
+def evaluator(database_url: str, space_id: int) -> Evaluator:
+    return Evaluator(database_url, space_id)
 
 
 def visit(stage: Stage, start: datetime, end: datetime, hourly: int = 30) -> None:
@@ -114,47 +114,47 @@ def noon(hours: float) -> datetime:
     return NOW.replace(minute=0) + hours * HOUR
 
 
-def steps(told: Sequence[AlertStep]) -> list[tuple[Rule, str]]:
-    return [(step.rule, str(step.step)) for step in told]
+def steps(alert_steps: Sequence[AlertStep]) -> list[tuple[Rule, str]]:
+    return [(step.rule, str(step.step)) for step in alert_steps]
 
 
-def test_it_works(looker: Looker, stage: Stage) -> None:
+def test_it_works(evaluator: Evaluator, stage: Stage) -> None:
     """Visits stop at ten: at eleven one notification is sent. They start again at one: that is notified,
     too.
     """
     visit(stage, NOW - WEEKS, noon(-2))
     order(stage, NOW - WEEKS, noon(6))
-    looker.look(noon(-2.9))
-    assert looker.told == []
-    looker.look(noon(-0.9))
-    assert steps(looker.told) == [(Rule.VISITS_FELL, "opened")]
-    (step,) = looker.told
+    evaluator.evaluate(noon(-2.9))
+    assert evaluator.notified_steps == []
+    evaluator.evaluate(noon(-0.9))
+    assert steps(evaluator.notified_steps) == [(Rule.VISITS_FELL, "opened")]
+    (step,) = evaluator.notified_steps
     assert step.title == "Visits stopped: 0 in an hour, usually 19 to 41"
     assert step.cause.startswith("Almost no page sends visits while 20 orders arrived")
     assert step.at == noon(-1)
-    looker.look(noon(0.1), noon(1.1))
-    assert steps(looker.told) == [(Rule.VISITS_FELL, "opened")]
+    evaluator.evaluate(noon(0.1), noon(1.1))
+    assert steps(evaluator.notified_steps) == [(Rule.VISITS_FELL, "opened")]
     visit(stage, noon(1), noon(6))
-    looker.look(noon(2.1))
-    assert len(looker.told) == 1, "one good hour is not enough"
-    looker.look(noon(3.1))
-    assert steps(looker.told)[1:] == [(Rule.VISITS_FELL, "ended")]
+    evaluator.evaluate(noon(2.1))
+    assert len(evaluator.notified_steps) == 1, "one good hour is not enough"
+    evaluator.evaluate(noon(3.1))
+    assert steps(evaluator.notified_steps)[1:] == [(Rule.VISITS_FELL, "ended")]
 
 
-def test_a_space_without_a_site_is_judged_by_its_touchpoints(looker: Looker, stage: Stage) -> None:
+def test_a_space_without_a_site_is_judged_by_its_touchpoints(evaluator: Evaluator, stage: Stage) -> None:
     touchpoint(stage, NOW - WEEKS, noon(-2))
-    looker.look(noon(-2.9), noon(-0.9))
-    assert steps(looker.told) == [(Rule.VISITS_FELL, "opened")]
+    evaluator.evaluate(noon(-2.9), noon(-0.9))
+    assert steps(evaluator.notified_steps) == [(Rule.VISITS_FELL, "opened")]
 
 
-def test_hours_are_made_up_for(looker: Looker, stage: Stage) -> None:
+def test_hours_are_made_up_for(evaluator: Evaluator, stage: Stage) -> None:
     """After hours without a worker, an alert that has already ended is in the history, without a
     notification.
     """
     visit(stage, NOW - WEEKS, noon(-8))
     visit(stage, noon(-5), noon(1))
-    looker.look(noon(-9.9), noon(0.1))
-    assert looker.told == []
+    evaluator.evaluate(noon(-9.9), noon(0.1))
+    assert evaluator.notified_steps == []
     rows = stage.connection.execute(
         "SELECT s.step FROM alert_steps s WHERE s.space_id = %s ORDER BY s.id", (stage.space_id,)
     ).fetchall()
@@ -162,86 +162,86 @@ def test_hours_are_made_up_for(looker: Looker, stage: Stage) -> None:
 
 
 def test_what_waits_to_be_processed_is_the_alert(
-    looker: Looker, stage: Stage, connection: psycopg.Connection
+    evaluator: Evaluator, stage: Stage, connection: psycopg.Connection
 ) -> None:
     """The pipeline has stopped: incomplete figures are not evaluated until they are complete."""
     now = datetime.now(UTC).replace(minute=10)
     visit(stage, now - WEEKS, now - 2 * HOUR)
-    looker.look(now - 2.5 * HOUR)
+    evaluator.evaluate(now - 2.5 * HOUR)
     connection.execute(
         "INSERT INTO inbox (space_id, kind, sender, received_at, payload)"
         " VALUES (%s, 'none', 'api_key', now() - interval '10 minutes', '{}')", (stage.space_id,),
     )  # fmt: skip
-    looker.look(now)
-    assert steps(looker.told) == [(Rule.PROCESSING_LATE, "opened")]
+    evaluator.evaluate(now)
+    assert steps(evaluator.notified_steps) == [(Rule.PROCESSING_LATE, "opened")]
     connection.execute("DELETE FROM inbox WHERE space_id = %s", (stage.space_id,))
     visit(stage, now - 2 * HOUR, now)
-    looker.look(now + HOUR / 4)
-    assert steps(looker.told)[1:] == [(Rule.PROCESSING_LATE, "ended")]
+    evaluator.evaluate(now + HOUR / 4)
+    assert steps(evaluator.notified_steps)[1:] == [(Rule.PROCESSING_LATE, "ended")]
 
 
-def test_orders_and_what_stopped(looker: Looker, stage: Stage) -> None:
+def test_orders_and_what_stopped(evaluator: Evaluator, stage: Stage) -> None:
     visit(stage, NOW - WEEKS, noon(2))
     order(stage, NOW - WEEKS, noon(-2), sender="webhook")
-    looker.look(noon(-1.9), noon(0.1))
-    assert steps(looker.told) == [(Rule.ORDERS_FELL, "opened")]
-    assert "mostly by webhook, the last one on 13 May 2026, 09:5" in looker.told[0].cause
+    evaluator.evaluate(noon(-1.9), noon(0.1))
+    assert steps(evaluator.notified_steps) == [(Rule.ORDERS_FELL, "opened")]
+    assert "mostly by webhook, the last one on 13 May 2026, 09:5" in evaluator.notified_steps[0].cause
 
 
-def test_a_held_destination(looker: Looker, stage: Stage) -> None:
+def test_a_held_destination(evaluator: Evaluator, stage: Stage) -> None:
     destination = stage.destination(status="held", status_reason="Token expired.")
-    looker.look(NOW)
-    assert [(step.rule, step.subject, step.cause) for step in looker.told] == [
+    evaluator.evaluate(NOW)
+    assert [(step.rule, step.subject, step.cause) for step in evaluator.notified_steps] == [
         (Rule.DESTINATION_HELD, str(destination), "Token expired.")
     ]
     stage.connection.execute(
         "UPDATE destinations SET status = 'active' WHERE space_id = %s", (stage.space_id,)
     )
-    looker.look(NOW + HOUR)
-    assert steps(looker.told)[1:] == [(Rule.DESTINATION_HELD, "ended")]
+    evaluator.evaluate(NOW + HOUR)
+    assert steps(evaluator.notified_steps)[1:] == [(Rule.DESTINATION_HELD, "ended")]
     stage.connection.execute("UPDATE destinations SET status = 'held' WHERE space_id = %s", (stage.space_id,))
-    looker.look(NOW + 2 * HOUR)
-    assert len(looker.told) == 2, "what comes back within a day is the same alert"
-    assert [alert.ended_at for alert in looker.history(is_open=True)] == [None]
-    assert looker.history(is_open=False) == []
+    evaluator.evaluate(NOW + 2 * HOUR)
+    assert len(evaluator.notified_steps) == 2, "what comes back within a day is the same alert"
+    assert [alert.ended_at for alert in evaluator.history(is_open=True)] == [None]
+    assert evaluator.history(is_open=False) == []
 
 
-def test_alerts_that_ended_long_ago_are_removed(looker: Looker, stage: Stage) -> None:
+def test_alerts_that_ended_long_ago_are_removed(evaluator: Evaluator, stage: Stage) -> None:
     stage.destination(status="held")
-    looker.look(NOW)
+    evaluator.evaluate(NOW)
     stage.connection.execute(
         "UPDATE destinations SET status = 'active' WHERE space_id = %s", (stage.space_id,)
     )
-    looker.look(NOW + HOUR)
-    looker.look(NOW + KEEP_ALERTS)
-    assert len(looker.history(is_open=False)) == 1
-    looker.look(NOW + KEEP_ALERTS + 2 * HOUR)
-    assert looker.history(is_open=False) == []
+    evaluator.evaluate(NOW + HOUR)
+    evaluator.evaluate(NOW + KEEP_ALERTS)
+    assert len(evaluator.history(is_open=False)) == 1
+    evaluator.evaluate(NOW + KEEP_ALERTS + 2 * HOUR)
+    assert evaluator.history(is_open=False) == []
 
 
-def test_another_time_zone(looker: Looker, stage: Stage) -> None:
+def test_another_time_zone(evaluator: Evaluator, stage: Stage) -> None:
     """All counts are repeated by the hours of the new zone."""
     visit(stage, NOW - WEEKS, noon(4))
-    looker.look(noon(-2.9))
+    evaluator.evaluate(noon(-2.9))
     stage.connection.execute("UPDATE spaces SET timezone = 'Asia/Tokyo' WHERE id = %s", (stage.space_id,))
-    looker.look(noon(-1.9), noon(-0.9), noon(0.1))
-    assert looker.told == []
+    evaluator.evaluate(noon(-1.9), noon(-0.9), noon(0.1))
+    assert evaluator.notified_steps == []
     counts = stage.connection.execute(
         "SELECT max(number) FROM hour_counts WHERE space_id = %s AND measure = 'visits'", (stage.space_id,)
     ).fetchone()
     assert counts == (30,)
 
 
-def test_a_problem_that_becomes_severe(looker: Looker, stage: Stage) -> None:
+def test_a_problem_that_becomes_severe(evaluator: Evaluator, stage: Stage) -> None:
     refuse = "INSERT INTO refused_joins VALUES (%s, now(), %s)"
     stage.connection.execute(refuse, (stage.space_id, SEVERE - 1))
-    looker.look(NOW)
-    assert steps(looker.told) == [(Rule.JOINS_REFUSED, "opened")]
+    evaluator.evaluate(NOW)
+    assert steps(evaluator.notified_steps) == [(Rule.JOINS_REFUSED, "opened")]
     stage.connection.execute(
         "UPDATE refused_joins SET joins = %s WHERE space_id = %s", (SEVERE, stage.space_id)
     )
-    looker.look(NOW + HOUR)
-    assert steps(looker.told)[1:] == [(Rule.JOINS_REFUSED, "worsened")]
+    evaluator.evaluate(NOW + HOUR)
+    assert steps(evaluator.notified_steps)[1:] == [(Rule.JOINS_REFUSED, "worsened")]
 
 
 def deliver(stage: Stage, destination: int, start: datetime, end: datetime, **columns: Any) -> None:
@@ -263,63 +263,67 @@ def deliver(stage: Stage, destination: int, start: datetime, end: datetime, **co
     )
 
 
-def test_verdicts_that_come_late(looker: Looker, stage: Stage) -> None:
+def test_verdicts_that_come_late(evaluator: Evaluator, stage: Stage) -> None:
     """Google refuses events that it accepted two days ago: a delivery is not finished before its verdict."""
     destination = stage.destination(platform="google")
     deliver(stage, destination, NOW - WEEKS, noon(-48), status="counted")
     deliver(stage, destination, noon(-48), noon(2), status="delivered")
-    looker.look(noon(-1.9), noon(0.1))
-    assert looker.told == []
+    evaluator.evaluate(noon(-1.9), noon(0.1))
+    assert evaluator.notified_steps == []
     stage.connection.execute(
         "UPDATE deliveries SET status = 'refused' WHERE space_id = %s AND status = 'delivered'"
         " AND created_at < %s", (stage.space_id, noon(-30)),
     )  # fmt: skip
-    looker.look(noon(1.1))
-    assert [(step.rule, step.subject) for step in looker.told] == [(Rule.DELIVERIES_FAILED, str(destination))]
-    assert looker.told[0].title.endswith("fail: 100% in 48 hours, usually 0% to 1%")
+    evaluator.evaluate(noon(1.1))
+    assert [(step.rule, step.subject) for step in evaluator.notified_steps] == [
+        (Rule.DELIVERIES_FAILED, str(destination))
+    ]
+    assert evaluator.notified_steps[0].title.endswith("fail: 100% in 48 hours, usually 0% to 1%")
 
 
-def test_conversions_without_identifiers(looker: Looker, stage: Stage) -> None:
+def test_conversions_without_identifiers(evaluator: Evaluator, stage: Stage) -> None:
     destination = stage.destination(platform="meta")
     deliver(stage, destination, NOW - WEEKS, noon(-4), status="delivered")
     deliver(stage, destination, noon(-4), noon(2), status="skipped", reason="no_identifier")
-    looker.look(noon(-5.9), noon(0.1))
-    assert steps(looker.told) == [(Rule.IDENTIFIERS_MISSING, "opened")]
-    assert looker.told[0].subject == str(destination)
-    looker.look(noon(0.9))
-    assert len(looker.told) == 1
+    evaluator.evaluate(noon(-5.9), noon(0.1))
+    assert steps(evaluator.notified_steps) == [(Rule.IDENTIFIERS_MISSING, "opened")]
+    assert evaluator.notified_steps[0].subject == str(destination)
+    evaluator.evaluate(noon(0.9))
+    assert len(evaluator.notified_steps) == 1
 
 
-def test_corrections_without_identifiers_are_no_conversions(looker: Looker, stage: Stage) -> None:
+def test_corrections_without_identifiers_are_no_conversions(evaluator: Evaluator, stage: Stage) -> None:
     destination = stage.destination(platform="microsoft_offline")
     deliver(stage, destination, NOW - WEEKS, noon(2), status="delivered")
     columns = {"status": "skipped", "reason": "no_identifier", "kind": "correction"}
     deliver(stage, destination, noon(-4), noon(2), **columns)
-    looker.look(noon(-5.9), noon(0.1), noon(1.1))
-    assert looker.told == []
+    evaluator.evaluate(noon(-5.9), noon(0.1), noon(1.1))
+    assert evaluator.notified_steps == []
 
 
 @pytest.mark.parametrize("choice", [RuleChoice(is_on=False), RuleChoice(sensitivity=Sensitivity.LOW)])
-def test_what_a_space_chooses(looker: Looker, stage: Stage, database_url: str, choice: RuleChoice) -> None:
+def test_what_a_space_chooses(
+    evaluator: Evaluator, stage: Stage, database_url: str, choice: RuleChoice
+) -> None:
     visit(stage, NOW - WEEKS, noon(-2))
     visit(stage, noon(-2), noon(0), hourly=12)
     Accounts(database_url).run(lambda c: choose(c, stage.space_id, Rule.VISITS_FELL, choice))
-    looker.look(noon(-2.9), noon(0.1))
-    assert looker.told == []
+    evaluator.evaluate(noon(-2.9), noon(0.1))
+    assert evaluator.notified_steps == []
 
 
-def test_a_new_space_learns_first(looker: Looker, stage: Stage) -> None:
+def test_a_new_space_learns_first(evaluator: Evaluator, stage: Stage) -> None:
     visit(stage, NOW - timedelta(days=13), noon(-2))
-    looker.look(noon(-2.9), noon(0.1))
-    assert looker.told == []
+    evaluator.evaluate(noon(-2.9), noon(0.1))
+    assert evaluator.notified_steps == []
 
 
-def test_counts_are_added_once(looker: Looker, stage: Stage, make_space: Callable[..., int]) -> None:
+def test_counts_are_added_once(evaluator: Evaluator, stage: Stage, make_space: Callable[..., int]) -> None:
     other_stage = Stage(stage.connection, make_space(), "")
     visit(other_stage, noon(-2), noon(0))
     visit(stage, noon(-3), noon(0), hourly=6)
     order(stage, noon(-3), noon(0), hourly=4)
-    looker.look(noon(-1.9), noon(0.1), noon(0.2), noon(1.1))
+    evaluator.evaluate(noon(-1.9), noon(0.1), noon(0.2), noon(1.1))
     rows = stage.connection.execute(
         "SELECT measure, sum(number)::int, count(*)::int FROM hour_counts WHERE space_id = %s"
         " GROUP BY 1 ORDER BY 1", (stage.space_id,),
@@ -327,7 +331,7 @@ def test_counts_are_added_once(looker: Looker, stage: Stage, make_space: Callabl
     assert rows == [("orders", 12, 3), ("untouched", 12, 3), ("visits", 18, 3)]
 
 
-def test_orders_that_come_twice(looker: Looker, stage: Stage) -> None:
+def test_orders_that_come_twice(evaluator: Evaluator, stage: Stage) -> None:
     """Orders of one contact with one amount within ten minutes, even if the first was counted earlier."""
     someone, someone_else = stage.contact(), stage.contact()
 
@@ -336,13 +340,13 @@ def test_orders_that_come_twice(looker: Looker, stage: Stage) -> None:
         stage.event(contact, event_name="purchase", amount=amount, event_time=event_time, **columns)
 
     buy(0, "50")
-    looker.look(noon(-1.9))
+    evaluator.evaluate(noon(-1.9))
     for minute, amount in ((10, "50"), (12, "50.00"), (22.1, "50"), (23, "51"), (31, "51"), (59, "-50")):
         buy(minute, amount)
     buy(24, "51", someone_else)
     buy(24, "51", is_upsell=True)
     buy(59.5, "-50")
-    looker.look(noon(0.1))
+    evaluator.evaluate(noon(0.1))
     rows = stage.connection.execute(
         "SELECT hour, number FROM hour_counts WHERE space_id = %s AND measure = 'repeated'", (stage.space_id,)
     ).fetchall()
@@ -359,7 +363,7 @@ def test_a_space_that_statistics_do_not_know(young_url: str) -> None:
         connection.execute("ANALYZE events")
         stage = make_stage(connection)
         order(stage, NOW - WEEKS, NOW)
-        Looker(young_url, stage.space_id, database=Database).look(NOW)
+        Evaluator(young_url, stage.space_id, database=Database).evaluate(NOW)
         row = stage.connection.execute(
             "SELECT sum(number) FROM hour_counts WHERE space_id = %s AND measure = 'orders'",
             (stage.space_id,),
@@ -368,7 +372,7 @@ def test_a_space_that_statistics_do_not_know(young_url: str) -> None:
         assert row[0] > 10_000
 
 
-def test_a_figure_that_cannot_be_stored_leaves_the_others(stage: Stage, looker: Looker) -> None:
+def test_a_figure_that_cannot_be_stored_leaves_the_others(stage: Stage, evaluator: Evaluator) -> None:
     """A source's revenue on one day may exceed the range of a count."""
     for day in range(3, 36):
         moment = NOW - timedelta(days=day)
@@ -386,7 +390,7 @@ def test_a_figure_that_cannot_be_stored_leaves_the_others(stage: Stage, looker: 
         " FROM generate_series(1, 10000)",
         (stage.space_id, contact_id, moment),
     )
-    looker.look(NOW)
+    evaluator.evaluate(NOW)
     rows = stage.connection.execute(
         "SELECT measure, subject, max(number) FROM hour_counts WHERE space_id = %s"
         " AND measure LIKE 'day%%' GROUP BY 1, 2",

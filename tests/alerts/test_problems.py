@@ -19,7 +19,7 @@ from tests.support.factories import Stage
 
 
 @pytest.fixture
-def listed(database_url: str, space_id: int) -> Callable[[], list[Alert]]:
+def list_problems(database_url: str, space_id: int) -> Callable[[], list[Alert]]:
     accounts = Accounts(database_url)
     return lambda: accounts.run(lambda c: list_alerts(c, space_id))
 
@@ -51,10 +51,10 @@ def put_request(connection: psycopg.Connection, space_id: int, age: timedelta) -
 
 
 def test_it_works(
-    listed: Callable[[], list[Alert]], connection: psycopg.Connection, space_id: int,
+    list_problems: Callable[[], list[Alert]], connection: psycopg.Connection, space_id: int,
     make_key: Callable[..., str],
 ) -> None:  # fmt: skip
-    assert listed() == []
+    assert list_problems() == []
     held_id = put_destination(connection, space_id, "held")
     late = put_destination(connection, space_id, "active")
     for destination in (held_id, held_id, late):
@@ -76,7 +76,7 @@ def test_it_works(
         (space_id,),
     )
     connection.execute(NOTE, failure(space_id, "alerts", ValueError()))
-    problems = listed()
+    problems = list_problems()
     connection.execute("DELETE FROM inbox WHERE space_id = %s", (space_id,))
     rules = [rule for rule in Rule if rule not in OF_FIGURES and not rule.startswith(("spend_", "watched_"))]
     assert [alert.kind for alert in problems] == rules
@@ -98,14 +98,14 @@ def test_it_works(
 
 
 def test_a_used_key_without_a_successor_that_ends_soon(
-    listed: Callable[[], list[Alert]], connection: psycopg.Connection, space_id: int,
+    list_problems: Callable[[], list[Alert]], connection: psycopg.Connection, space_id: int,
     make_key: Callable[..., str],
 ) -> None:  # fmt: skip
     make_key(space_id)
 
     def change(assignment: str) -> list[Alert]:
         connection.execute(f"UPDATE api_keys SET {assignment} WHERE space_id = %s", (space_id,))
-        return listed()
+        return list_problems()
 
     assert change("expires_at = now() + interval '6 days'") == [], "it was never used"
     (alert,) = change("last_used_at = now() - interval '6 days'")
@@ -119,22 +119,22 @@ def test_a_used_key_without_a_successor_that_ends_soon(
 
 
 def test_what_is_on_time_or_stopped_on_purpose_is_no_alert(
-    listed: Callable[[], list[Alert]], connection: psycopg.Connection, space_id: int
+    list_problems: Callable[[], list[Alert]], connection: psycopg.Connection, space_id: int
 ) -> None:
     put_delivery(connection, space_id, put_destination(connection, space_id, "active"), timedelta(0))
     paused_id = put_destination(connection, space_id, "paused")
     put_delivery(connection, space_id, paused_id, alerts.LATE * 2)
     put_request(connection, space_id, timedelta(seconds=1))
-    problems = listed()
+    problems = list_problems()
     connection.execute("DELETE FROM inbox WHERE space_id = %s", (space_id,))
     assert problems == []
 
 
 def test_other_spaces_stay_out(
-    listed: Callable[[], list[Alert]], connection: psycopg.Connection, make_space: Callable[..., int]
+    list_problems: Callable[[], list[Alert]], connection: psycopg.Connection, make_space: Callable[..., int]
 ) -> None:
     put_destination(connection, make_space(), "held")
-    assert listed() == []
+    assert list_problems() == []
 
 
 def test_the_log_tells_of_a_backlog_and_of_its_end(connection: psycopg.Connection, space_id: int) -> None:

@@ -20,7 +20,7 @@ def test_two_earlier_weeks_have_a_usual_range() -> None:
 
 
 @pytest.mark.parametrize("series", [CountSeries.of(WEEKS, DAYS), CountSeries.of([0, *WEEKS], DAYS, began=1)])
-def test_fewer_have_none(series: CountSeries) -> None:
+def test_short_series_have_no_range(series: CountSeries) -> None:
     assert not series.is_known
 
 

@@ -29,7 +29,7 @@ def false_alarms(seed: int, size: int) -> list[str]:
     return [alert.rule for alert in Watch(month).run()]
 
 
-def planted(faults: list[PlantedFault], base: int) -> list[PlantedResult]:
+def run_faults(faults: list[PlantedFault], base: int) -> list[PlantedResult]:
     return [run_fault(fault, base + index) for index, fault in enumerate(faults)]
 
 
@@ -39,7 +39,7 @@ def test_it_works() -> None:
         candidate for candidate in FAULTS if (candidate.name, candidate.size) == ("tag removed", 3_000)
     )
     result = run_fault(fault, 1_004)
-    assert (result.hours, result.others) == (1, ())
+    assert (result.hours, result.other_alerts) == (1, ())
 
 
 def test_ordinary_months_are_quiet(record_property: Callable[[str, object], None]) -> None:
@@ -55,7 +55,9 @@ def test_ordinary_months_are_quiet(record_property: Callable[[str, object], None
 
 def test_planted_faults_are_told(record_property: Callable[[str, object], None]) -> None:
     faults = FAULTS if MONTHS else FAULTS[1::5]
-    results = [result for turn in range(ROUNDS if MONTHS else 1) for result in planted(faults, 1_000 * turn)]
+    results = [
+        result for turn in range(ROUNDS if MONTHS else 1) for result in run_faults(faults, 1_000 * turn)
+    ]
     missed_results = [result for result in results if not result.is_told]
     record_property("faults", len(results))
     record_property("missed", str([(result.fault.name, result.fault.size) for result in missed_results]))

@@ -19,7 +19,7 @@ DAYS = timedelta(days=1)
 
 
 @pytest.fixture
-def listed(database_url: str, space_id: int) -> Callable[[], list[Alert]]:
+def list_problems(database_url: str, space_id: int) -> Callable[[], list[Alert]]:
     accounts = Accounts(database_url)
     return lambda: accounts.run(lambda c: list_alerts(c, space_id))
 
@@ -34,12 +34,12 @@ def put(stage: Stage, **columns: object) -> int:
     return stage.spend_connection(**values)
 
 
-def test_it_works(listed: Callable[[], list[Alert]], stage: Stage) -> None:
+def test_it_works(list_problems: Callable[[], list[Alert]], stage: Stage) -> None:
     connection_id = put(
         stage, name="Shop", status="held", fault="token", fault_message="Session has expired: code 190",
         failing_since=NOW - DAYS, failures=1,
     )  # fmt: skip
-    (alert,) = listed()
+    (alert,) = list_problems()
     assert (alert.kind, alert.connection_id) == (Rule.SPEND_CONNECTION_HELD, connection_id)
     assert alert.title == "Meta “Shop” connection stopped: spend is not pulled"
     assert alert.detail is not None
@@ -64,21 +64,25 @@ def test_it_works(listed: Callable[[], list[Alert]], stage: Stage) -> None:
     ],
 )
 def test_a_day_without_a_complete_pull(
-    listed: Callable[[], list[Alert]], stage: Stage, columns: dict[str, object], is_missing: bool
+    list_problems: Callable[[], list[Alert]], stage: Stage, columns: dict[str, object], is_missing: bool
 ) -> None:
     put(stage, **columns)
-    assert [alert.kind for alert in listed()] == [Rule.SPEND_MISSING] * is_missing
+    assert [alert.kind for alert in list_problems()] == [Rule.SPEND_MISSING] * is_missing
 
 
 @pytest.mark.parametrize(("days", "is_near"), [(-3, True), (59, True), (62, False)])
 def test_a_version_that_ends(
-    listed: Callable[[], list[Alert]], stage: Stage, monkeypatch: pytest.MonkeyPatch, days: int, is_near: bool
+    list_problems: Callable[[], list[Alert]],
+    stage: Stage,
+    monkeypatch: pytest.MonkeyPatch,
+    days: int,
+    is_near: bool,
 ) -> None:
     last_day = (NOW + days * DAYS).date()
     monkeypatch.setattr(type(PLATFORMS["meta"]), "versions", {"v25.0": last_day})
     put(stage, pulled_at=NOW)
     put(stage, pulled_at=NOW, settings='{"ad_account_id": "1", "api_version": "v25.0"}')
-    assert [alert.kind for alert in listed()] == [Rule.SPEND_API_VERSION] * is_near
+    assert [alert.kind for alert in list_problems()] == [Rule.SPEND_API_VERSION] * is_near
 
 
 def test_versions_that_the_rules_of_a_platform_end() -> None:
@@ -90,7 +94,7 @@ def test_versions_that_the_rules_of_a_platform_end() -> None:
 
 
 def test_other_spaces_stay_out(
-    listed: Callable[[], list[Alert]], connection: psycopg.Connection, make_space: Callable[..., int]
+    list_problems: Callable[[], list[Alert]], connection: psycopg.Connection, make_space: Callable[..., int]
 ) -> None:
     put(Stage(connection, make_space(), ""), status="held", fault="token")
-    assert listed() == []
+    assert list_problems() == []

@@ -20,7 +20,7 @@ DAYS = timedelta(days=1)
 
 
 @pytest.fixture
-def listed(database_url: str, space_id: int) -> Callable[[], list[Alert]]:
+def list_problems(database_url: str, space_id: int) -> Callable[[], list[Alert]]:
     accounts = Accounts(database_url)
     return lambda: accounts.run(lambda c: list_alerts(c, space_id))
 
@@ -30,12 +30,12 @@ def stage(connection: psycopg.Connection, space_id: int) -> Stage:
     return Stage(connection, space_id, "")
 
 
-def test_it_works(listed: Callable[[], list[Alert]], stage: Stage) -> None:
+def test_it_works(list_problems: Callable[[], list[Alert]], stage: Stage) -> None:
     file_id = stage.watched_file(
         name="daily.csv", status="held", fault="credentials", fault_message="The server answered HTTP 401.",
         failing_since=NOW - DAYS, failures=1,
     )  # fmt: skip
-    (alert,) = listed()
+    (alert,) = list_problems()
     assert (alert.kind, alert.subject, alert.since) == (Rule.WATCHED_FILE_FAILING, str(file_id), NOW - DAYS)
     assert "daily.csv" in alert.title
     assert alert.detail == f"The server answered HTTP 401. {REMEDIES['credentials']}"
@@ -59,21 +59,21 @@ def test_it_works(listed: Callable[[], list[Alert]], stage: Stage) -> None:
     ],
 )
 def test_a_day_without_a_fetch(
-    listed: Callable[[], list[Alert]], stage: Stage, columns: dict[str, object], is_failing: bool
+    list_problems: Callable[[], list[Alert]], stage: Stage, columns: dict[str, object], is_failing: bool
 ) -> None:
     stage.watched_file(**{"created_at": NOW - 9 * DAYS, **columns})
-    assert [alert.kind for alert in listed()] == [Rule.WATCHED_FILE_FAILING] * is_failing
+    assert [alert.kind for alert in list_problems()] == [Rule.WATCHED_FILE_FAILING] * is_failing
 
 
-def test_a_missing_file_has_words_of_its_own(listed: Callable[[], list[Alert]], stage: Stage) -> None:
+def test_a_missing_file_has_words_of_its_own(list_problems: Callable[[], list[Alert]], stage: Stage) -> None:
     for fault in ("missing", "unreachable"):
         stage.watched_file(name="x", fault=fault, failures=3, created_at=NOW - 9 * DAYS)
-    missing, unreachable = (alert.title for alert in listed())
+    missing, unreachable = (alert.title for alert in list_problems())
     assert missing != unreachable
 
 
 def test_other_spaces_stay_out(
-    listed: Callable[[], list[Alert]], connection: psycopg.Connection, make_space: Callable[..., int]
+    list_problems: Callable[[], list[Alert]], connection: psycopg.Connection, make_space: Callable[..., int]
 ) -> None:
     Stage(connection, make_space(), "").watched_file(status="held", fault="address")
-    assert listed() == []
+    assert list_problems() == []

@@ -19,8 +19,8 @@ import psycopg
 from headwater.database.embedded import Embedded
 from headwater.intake.inbox.queue import wait_until_processed
 from tests.assistants.asking import Tools, ask
-from tests.assistants.catalogue import read_questions, record, recorded
-from tests.assistants.installing import install, let_in
+from tests.assistants.catalogue import read_answers, read_questions, record
+from tests.assistants.installing import install, make_token
 from tests.assistants.shop import make_shop
 
 
@@ -56,25 +56,25 @@ def build(database: str) -> None:
     url = database if "://" in database else Embedded(Path(database)).url
     with psycopg.connect(url, autocommit=True) as connection:
         stage = install(connection, make_shop())
-        token = let_in(connection, stage.space_id)
+        token = make_token(connection, stage.space_id)
         # The server's own worker may be processing some of it.
         assert wait_until_processed(connection, timeout=60)
     print(f"--url http://127.0.0.1:8080/mcp/{stage.space_id}/public-api --token {token}")
 
 
-def put_all(tools: Tools, only: str) -> int:
+def put_all(tools: Tools, name: str) -> int:
     """Ask every question, and print its outcome."""
-    right, counts, tokens = recorded(), Counter[str](), 0
+    right, counts, tokens = read_answers(), Counter[str](), 0
     for question in read_questions():
-        if only not in question.id:
+        if name not in question.id:
             continue
         outcome = ask(tools, question, right[question.id])
         tokens = max(tokens, outcome.tokens)
         verdict = "right" if outcome.trouble is None else "wrong"
-        if outcome.trouble and question.lacks:
+        if outcome.trouble and question.missing_abilities:
             verdict = "to come"
         counts[verdict] += 1
-        detail = outcome.trouble or f"{outcome.found!r}"
+        detail = outcome.trouble or f"{outcome.answer!r}"
         print(f"{verdict:8}{question.id:32}{outcome.tokens:6}  {detail[:100]}")
     print(*(f"{count} {verdict}" for verdict, count in counts.items()), sep=", ", end="; ")
     print(f"the longest answer has {tokens} tokens")

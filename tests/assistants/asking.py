@@ -65,7 +65,7 @@ class Tools:
 class Outcome:
     """The outcome of a question."""
 
-    found: Any
+    answer: Any
     """The figure, or None."""
     trouble: str | None
     """Why the question has no answer, or a wrong one."""
@@ -97,15 +97,15 @@ def ask(tools: Tools, question: Question, right: Any) -> Outcome:
     return Outcome(figure, trouble, tokens, time.perf_counter() - start)
 
 
-def agree(found: Any, right: Any) -> bool:
+def agree(answer: Any, right: Any) -> bool:
     """Return True for equal figures, equal texts, and lists of these. A weekday or an hour may be a number or
     a text, with a leading zero or without.
     """
-    if isinstance(found, list) and isinstance(right, list):
-        return len(found) == len(right) and all(map(agree, found, right))
-    if isinstance(found, int | float) and isinstance(right, int | float):
-        return round(float(found), 4) == round(float(right), 4)
-    if isinstance(found, int | str) and isinstance(right, int | str):
-        texts = [str(found), str(right)]
-        return texts[0] == texts[1] or (all(map(str.isdigit, texts)) and int(found) == int(right))
-    return found == right
+    if isinstance(answer, list) and isinstance(right, list):
+        return len(answer) == len(right) and all(map(agree, answer, right))
+    if isinstance(answer, int | float) and isinstance(right, int | float):
+        return round(float(answer), 4) == round(float(right), 4)
+    if isinstance(answer, int | str) and isinstance(right, int | str):
+        texts = [str(answer), str(right)]
+        return texts[0] == texts[1] or (all(map(str.isdigit, texts)) and int(answer) == int(right))
+    return answer == right

@@ -65,7 +65,7 @@ class Question:
         return self.kind.startswith("trap")
 
     @property
-    def lacks(self) -> frozenset[str]:
+    def missing_abilities(self) -> frozenset[str]:
         """Return the abilities that the question needs and the server lacks."""
         return self.needs - PRESENT
 
@@ -94,7 +94,7 @@ def right_answer(question: Question, shop: Shop, facts: Facts) -> Any:
     return paths.read(question.reads, reports)
 
 
-def recorded() -> dict[str, Any]:
+def read_answers() -> dict[str, Any]:
     return json.loads(ANSWERS.read_text())
 
 

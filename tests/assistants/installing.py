@@ -34,22 +34,22 @@ def install(connection: psycopg.Connection, shop: Shop) -> Stage:
             "INSERT INTO ad_names (space_id, kind, id, name) VALUES (%s, %s, %s, %s)",
             (stage.space_id, kind, identity, name),
         )
-    stage.put(*items_of(shop))
+    stage.put(*list_items(shop))
     result = stage.process()
     assert (result.rejected, result.duplicates, result.merges) == (0, 0, 0)
     return stage
 
 
-def items_of(shop: Shop) -> list[Accepted]:
+def list_items(shop: Shop) -> list[Accepted]:
     """Return the items that the shop sends, in order of time."""
-    timed = [(visit.at, _visit(visit)) for visit in shop.visits]
-    timed += [(sale.at, _sale(sale, index)) for index, sale in enumerate(shop.sales)]
+    timed = [(visit.time, _visit(visit)) for visit in shop.visits]
+    timed += [(sale.time, _sale(sale, index)) for index, sale in enumerate(shop.sales)]
     person_numbers: set[int] = set()
     for visit in shop.visits:
         if visit.person.country is not None and visit.person.number not in person_numbers:
             # A page view right after the visit's start gives the country, and belongs to the same visit.
             person_numbers.add(visit.person.number)
-            timed.append((visit.at + MINUTE, _hit(visit)))
+            timed.append((visit.time + MINUTE, _hit(visit)))
     timed.sort(key=lambda pair: pair[0])
     return [item for _, item in timed]
 
@@ -61,7 +61,7 @@ def _ms(moment: Any) -> int:
 def _visit(visit: Visit) -> Accepted:
     tags = {name: value for name in TAG_NAMES if (value := getattr(visit.tags, name)) is not None}
     return touch(
-        email=visit.person.email, trk_token=visit.person.token, occurred_at=_ms(visit.at),
+        email=visit.person.email, trk_token=visit.person.token, occurred_at=_ms(visit.time),
         source=visit.source, url=visit.url, **tags,
     )  # fmt: skip
 
@@ -73,12 +73,12 @@ TAG_NAMES = (
 
 def _hit(visit: Visit) -> Accepted:
     return hit(
-        trk_token=visit.person.token, occurred_at=_ms(visit.at + MINUTE),
+        trk_token=visit.person.token, occurred_at=_ms(visit.time + MINUTE),
         url="https://pine.example/", country=visit.person.country,
     )  # fmt: skip
 
 
-def _sale(sale: Sale, place: int) -> Accepted:
+def _sale(sale: Sale, index: int) -> Accepted:
     person = sale.person
     values: dict[str, Any] = {"email": person.email, "full_name": person.name}
     if person.company is not None:
@@ -86,13 +86,13 @@ def _sale(sale: Sale, place: int) -> Accepted:
         values |= {"company_external_id": name.split()[0].lower(), "company_name": name}
         values["profile_fields"] = {1: str(person.plan), 16: str(person.seats)}
     return event(
-        **values, event_name=sale.name, event_time=_ms(sale.at), idempotency_key=f"sale-{place}",
+        **values, event_name=sale.name, event_time=_ms(sale.time), idempotency_key=f"sale-{index}",
         amount=None if sale.amount is None else str(sale.amount),
         is_upsell=sale.name == "upsell_purchase",
     )  # fmt: skip
 
 
-def let_in(connection: psycopg.Connection, space_id: int) -> str:
+def make_token(connection: psycopg.Connection, space_id: int) -> str:
     """Return a token for an assistant of the Space's owner, without a practical rate limit."""
     connection.execute(
         "INSERT INTO space_limits (space_id, bucket, per_minute) VALUES (%s, %s, 1000000)",

@@ -30,7 +30,7 @@ def answer(facts: Facts, arguments: dict[str, Any]) -> dict[str, Any]:
     times = [group for group in parameters.get("group_by", []) if group in TIME_GROUPS]
     if times and "order_by" not in parameters:
         parameters["order_by"] = times[0]
-    return _written(parameters, make_report(facts, read_question(parameters)), facts)
+    return _report_table(parameters, make_report(facts, read_question(parameters)), facts)
 
 
 def paths_answer(facts: Facts, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -40,9 +40,9 @@ def paths_answer(facts: Facts, arguments: dict[str, Any]) -> dict[str, Any]:
     figures = ["events", "conversions", "revenue", "days_to_conversion"]
     return {
         "columns": ["path", "more", *figures],
-        "rows": [[[*way.steps], way.more, *_tallied(tally)] for way, tally in paths.ways],
+        "rows": [[[*way.steps], way.further_steps, *_tally_values(tally)] for way, tally in paths.ways],
         "left_out": paths.left_out,
-        "totals": dict(zip(figures, _tallied(paths.total), strict=True)),
+        "totals": dict(zip(figures, _tally_values(paths.total), strict=True)),
         "touches": _table(["touches"], {(name,): tally for name, tally in paths.touches.items()}),
         "days": _table(["days"], {(name,): tally for name, tally in paths.days.items()}),
         "first_and_last": _table(["first", "last"], paths.first_and_last),
@@ -52,11 +52,11 @@ def paths_answer(facts: Facts, arguments: dict[str, Any]) -> dict[str, Any]:
 def _table(names: list[str], rows: Mapping[tuple[str, ...], Tally | None]) -> dict[str, Any]:
     return {
         "columns": [*names, "events", "conversions", "revenue", "days_to_conversion"],
-        "rows": [[*keys, *_tallied(tally)] for keys, tally in rows.items()],
+        "rows": [[*keys, *_tally_values(tally)] for keys, tally in rows.items()],
     }
 
 
-def _tallied(tally: Tally | None) -> list[float | None]:
+def _tally_values(tally: Tally | None) -> list[float | None]:
     if tally is None:
         return [0, 0, 0, None]
     days = None if tally.days is None else number(tally.days)
@@ -76,36 +76,38 @@ def _dates(arguments: dict[str, Any]) -> dict[str, str]:
     first, _, last = period.partition(" to ")
     if match := re.fullmatch("([0-9]{4})-Q([1-4])", period):
         first, last = f"{match[1]}-{3 * int(match[2]) - 2:02}", f"{match[1]}-{3 * int(match[2]):02}"
-    first, last = _day(first, "01", first=True), _day(last or first, "12", first=False)
+    first, last = _day(first, "01", is_first=True), _day(last or first, "12", is_first=False)
     return {"start_date": f"{first} 00:00:00", "end_date": f"{last} 23:59:59"}
 
 
-def _day(text: str, month: str, *, first: bool) -> str:
+def _day(text: str, month: str, *, is_first: bool) -> str:
     if len(text) == 4:
         text = f"{text}-{month}"
     if len(text) == 7:
         year, number = map(int, text.split("-"))
-        text += "-01" if first else f"-{calendar.monthrange(year, number)[1]}"
+        text += "-01" if is_first else f"-{calendar.monthrange(year, number)[1]}"
     return text
 
 
-def _written(asked: dict[str, Any], report: Report, facts: Facts) -> dict[str, Any]:
-    groups, compared = asked.get("group_by", []), report.compared_period is not None
+def _report_table(parameters: dict[str, Any], report: Report, facts: Facts) -> dict[str, Any]:
+    groups, compared = parameters.get("group_by", []), report.compared_period is not None
     unattributed = report.unattributed
     return {
         "columns": [
-            *(name for group in groups for name in _columns_of_key(group)),
+            *(name for group in groups for name in _key_columns(group)),
             *(name for column in report.columns for name in _columns(column, compared)),
         ],
         "rows": [_row(groups, row, compared) for row in report.rows],
         "left_out": report.left_out,
-        "totals": _named(report.total, compared),
+        "totals": _named_figures(report.total, compared),
         "unattributed": unattributed
         and {
-            **_named(unattributed.row, compared),
-            "reasons": {reason: _named(row, compared) for reason, row in unattributed.reasons.items()},
+            **_named_figures(unattributed.row, compared),
+            "reasons": {
+                reason: _named_figures(row, compared) for reason, row in unattributed.reasons.items()
+            },
         },
-        "overall": report.overall and _named(report.overall, compared),
+        "overall": report.overall and _named_figures(report.overall, compared),
         "period": _period(report.period.start, report.period.end),
         "compared_period": report.compared_period
         and _period(report.compared_period.start, report.compared_period.end),
@@ -115,32 +117,32 @@ def _written(asked: dict[str, Any], report: Report, facts: Facts) -> dict[str, A
     }
 
 
-def _columns_of_key(group: str) -> list[str]:
+def _key_columns(group: str) -> list[str]:
     return [group, f"{group}_name"] if group in NAMED else [group]
 
 
-def _columns(column: str, compared: bool) -> list[str]:
-    return [column, f"{column}_before", f"{column}_change"] if compared else [column]
+def _columns(column: str, has_comparison: bool) -> list[str]:
+    return [column, f"{column}_before", f"{column}_change"] if has_comparison else [column]
 
 
-def _row(groups: list[str], row: Row, compared: bool) -> list[Any]:
+def _row(groups: list[str], row: Row, has_comparison: bool) -> list[Any]:
     cells: list[Any] = []
     for group, key, label in zip(groups, row.keys, row.labels, strict=True):
         cells += [key, label] if group in NAMED else [key]
-    return cells + list(_named(row, compared).values())
+    return cells + list(_named_figures(row, has_comparison).values())
 
 
-def _named(row: Row, compared: bool) -> dict[str, Any]:
+def _named_figures(row: Row, has_comparison: bool) -> dict[str, Any]:
     figures: dict[str, Any] = {}
     for column, figure in row.figures.items():
         figures[column] = number(figure)
-        if compared:
-            figures[f"{column}_before"] = _of(row.before, column)
-            figures[f"{column}_change"] = _of(row.change, column)
+        if has_comparison:
+            figures[f"{column}_before"] = _number(row.comparison, column)
+            figures[f"{column}_change"] = _number(row.change, column)
     return figures
 
 
-def _of(figures: Figures | None, column: str) -> float | None:
+def _number(figures: Figures | None, column: str) -> float | None:
     return None if figures is None else number(figures[column])
 
 

@@ -76,19 +76,19 @@ class _Every:
         self.rows = rows
 
 
-def _choose(rows: list[Any], columns: Any, chosen: str) -> tuple[Any, Any]:
-    if chosen == "*":
+def _choose(rows: list[Any], columns: Any, selector: str) -> tuple[Any, Any]:
+    if selector == "*":
         return _Every(rows), columns
-    if re.fullmatch("-?[0-9]+", chosen):
-        return rows[int(chosen)], columns
-    cells = dict(pair.split("=", 1) for pair in chosen.split(","))
+    if re.fullmatch("-?[0-9]+", selector):
+        return rows[int(selector)], columns
+    cells = dict(pair.split("=", 1) for pair in selector.split(","))
     for row in rows:
-        if all(_shown(_step(row, columns, name)[0]) == text for name, text in cells.items()):
+        if all(_format(_step(row, columns, name)[0]) == text for name, text in cells.items()):
             return row, columns
-    raise LookupError(chosen)
+    raise LookupError(selector)
 
 
-def _shown(value: Any) -> str:
+def _format(value: Any) -> str:
     if isinstance(value, list):
-        return " > ".join(map(_shown, value))
+        return " > ".join(map(_format, value))
     return "null" if value is None else str(value)

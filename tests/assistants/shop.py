@@ -85,7 +85,7 @@ class Sale:
     """An event, with the data that the facts don't have."""
 
     person: Person
-    at: datetime
+    time: datetime
     name: str
     amount: Decimal | None = None
 
@@ -93,7 +93,7 @@ class Sale:
 @dataclass
 class Visit:
     person: Person
-    at: datetime
+    time: datetime
     source: str
     tags: TagSet
     url: str | None
@@ -119,7 +119,7 @@ class Shop:
             }
             facts.contacts[person.number] = Contact(person.number, person.country, filled_slots)
         facts.touchpoints = [
-            Touchpoint(number, visit.person.number, _number(visit.person), visit.at.astimezone(UTC),
+            Touchpoint(number, visit.person.number, _number(visit.person), visit.time.astimezone(UTC),
                        visit.source,
                        visit.tags, visit.url)
             for number, visit in enumerate(self.visits, start=1)
@@ -129,7 +129,7 @@ class Shop:
                 number,
                 sale.person.number,
                 _number(sale.person),
-                sale.at.astimezone(UTC),
+                sale.time.astimezone(UTC),
                 sale.name,
                 sale.amount,
             )
@@ -151,8 +151,8 @@ def make_shop() -> Shop:
         shop.people.append(person)
         _live(dice, shop, person)
         _forget_the_unknown(shop, person)
-    shop.sales.sort(key=lambda sale: (sale.at, sale.person.number))
-    shop.visits.sort(key=lambda visit: (visit.at, visit.person.number))
+    shop.sales.sort(key=lambda sale: (sale.time, sale.person.number))
+    shop.visits.sort(key=lambda visit: (visit.time, visit.person.number))
     return shop
 
 
@@ -197,23 +197,23 @@ def _forget_the_unknown(shop: Shop, person: Person) -> None:
         person.company = person.plan = person.seats = None
 
 
-def _buy(dice: Random, shop: Shop, person: Person, at: datetime) -> None:
+def _buy(dice: Random, shop: Shop, person: Person, time: datetime) -> None:
     """Add an order, sometimes with an upsell, sometimes with a refund."""
     pieces = dice.choice((1, 1, 2)) * (1 if person.company is None else dice.choice((2, 5, 10)))
     amount = Decimal(dice.choice(PRICES)) * pieces
-    _sell(dice, shop, person, at, "purchase", amount)
+    _sell(dice, shop, person, time, "purchase", amount)
     if dice.random() < 0.2:
         extra = Decimal(dice.choice(("9.90", "14.50", "35.00")))
-        _sell(dice, shop, person, at + timedelta(minutes=12), "upsell_purchase", extra)
+        _sell(dice, shop, person, time + timedelta(minutes=12), "upsell_purchase", extra)
     if dice.random() < 0.12:
         back = amount if dice.random() < 0.6 else (amount / 2).quantize(Decimal("0.01"))
         after = timedelta(days=dice.choice((2, 9, 21)), hours=1)
-        _sell(dice, shop, person, at + after, "purchase", -back)
+        _sell(dice, shop, person, time + after, "purchase", -back)
 
 
 def _sell(
-    dice: Random, shop: Shop, person: Person, at: datetime, name: str, amount: Decimal | None = None
+    dice: Random, shop: Shop, person: Person, time: datetime, name: str, amount: Decimal | None = None
 ) -> None:
-    if at < END:
-        moment = at.replace(second=dice.randrange(60))
+    if time < END:
+        moment = time.replace(second=dice.randrange(60))
         shop.sales.append(Sale(person, moment, name, amount))

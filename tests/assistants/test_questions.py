@@ -16,14 +16,14 @@ import pytest
 
 from tests.assistants import __main__, paths
 from tests.assistants.asking import MOST_CALLS, Outcome, Tools, ask
-from tests.assistants.catalogue import PRESENT, Question, read_questions, recorded, right_answer
-from tests.assistants.installing import install, let_in
+from tests.assistants.catalogue import PRESENT, Question, read_answers, read_questions, right_answer
+from tests.assistants.installing import install, make_token
 from tests.assistants.shop import make_shop
 from tests.conftest import BASE_URL, Running
 from tests.support.campaigns import pick_share
 
 QUESTIONS = read_questions()
-RIGHT = recorded()
+RIGHT = read_answers()
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,7 @@ def tools(server: Running, database_url: str) -> Iterator[Tools]:
     """The tools of the shop's Space."""
     with psycopg.connect(database_url, autocommit=True) as connection:
         stage = install(connection, make_shop())
-        token = let_in(connection, stage.space_id)
+        token = make_token(connection, stage.space_id)
     url = f"{server.base_url}/mcp/{stage.space_id}/public-api"
     tools = Tools(url, token, host=BASE_URL.partition("//")[2])
     yield tools
@@ -63,12 +63,12 @@ def test_what_is_right_is_what_the_model_says() -> None:
 @pytest.mark.parametrize("question", [pytest.param(question, id=question.id) for question in QUESTIONS])
 def test_a_question(tools: Tools, question: Question) -> None:
     outcome = ask(tools, question, RIGHT[question.id])
-    if not question.lacks:
+    if not question.missing_abilities:
         assert outcome.trouble is None, f"{question.asks} It {outcome.trouble}."
     elif outcome.trouble is None:
-        pytest.fail(f"is answered without {sorted(question.lacks)}: add what is there to PRESENT")
+        pytest.fail(f"is answered without {sorted(question.missing_abilities)}: add what is there to PRESENT")
     else:
-        pytest.xfail(f"needs {', '.join(sorted(question.lacks))}")
+        pytest.xfail(f"needs {', '.join(sorted(question.missing_abilities))}")
 
 
 def test_every_ability_is_needed() -> None:
@@ -89,7 +89,7 @@ def test_the_command(
     tools: Tools, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(RIGHT, "revenue-of-a-day", 1)
-    monkeypatch.setattr(__main__, "recorded", lambda: RIGHT)
+    monkeypatch.setattr(__main__, "read_answers", lambda: RIGHT)
     assert __main__.put_all(tools, "revenue-of-a") == 1
     output = capsys.readouterr().out
     assert "29698.92" in output

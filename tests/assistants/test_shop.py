@@ -34,25 +34,25 @@ def test_it_works(connection: psycopg.Connection) -> None:
     facts = shop.facts()
     for report, model, mode in pick_share(product(REPORTS, list(MODELS)[::3], MODES), "shop", 5):
         parameters = {**report, **HALF_A_YEAR, "attribution_model": model, "query_mode": mode}
-        assert answered(stored_facts, parameters) == answered(facts, parameters)
+        assert report_contents(stored_facts, parameters) == report_contents(facts, parameters)
     by_company = {"measures": ["revenue"], "group_by": ["company", "event"], **HALF_A_YEAR}
-    assert labelled(stored_facts, by_company) == labelled(facts, by_company)
+    assert labelled_figures(stored_facts, by_company) == labelled_figures(facts, by_company)
 
 
 @pytest.mark.parametrize("months", [1, 2, 3, 4, 5, 6])
 def test_every_month_has_something_of_everything(months: int) -> None:
-    sales = [sale for sale in make_shop().sales if sale.at.month == months]
+    sales = [sale for sale in make_shop().sales if sale.time.month == months]
     names = {sale.name for sale in sales}
     assert names >= {"purchase", "upsell_purchase", "sign_up"}
     assert any((sale.amount or 0) < 0 for sale in sales)
 
 
-def answered(facts: Facts, asked: dict[str, Any]) -> Any:
-    report = make_report(facts, read_question({**asked, "limit": 1000}))
+def report_contents(facts: Facts, parameters: dict[str, Any]) -> Any:
+    report = make_report(facts, read_question({**parameters, "limit": 1000}))
     rows = [(row.keys, row.labels, row.figures) for row in report.rows]
     return rows, report.total, report.unattributed, report.overall, report.event_names
 
 
-def labelled(facts: Facts, asked: dict[str, Any]) -> Any:
-    report = make_report(facts, read_question(asked))
+def labelled_figures(facts: Facts, parameters: dict[str, Any]) -> Any:
+    report = make_report(facts, read_question(parameters))
     return sorted((str(row.labels), row.figures) for row in report.rows)

@@ -28,7 +28,7 @@ from headwater.events.models import EventSelection, ListEvents
 from headwater.events.queries import list_events
 from headwater.http.inputs.timerange import TimeRange
 from headwater.sources.catalogue import SOURCE_IDS, SOURCES
-from tests.models.attribution import Credit, Event, Touch, credits_of, shares
+from tests.models.attribution import Credit, Event, Touch, share_credit, shares
 from tests.support.campaigns import campaign_size
 from tests.support.factories import Stage, make_stage
 
@@ -86,7 +86,7 @@ event_rows = st.tuples(
 @given(
     touches=st.lists(touch_rows, max_size=40),
     events=st.lists(event_rows, min_size=1, max_size=8),
-    wanted=st.sets(st.sampled_from(SOME_SOURCES), min_size=1),
+    sources=st.sets(st.sampled_from(SOME_SOURCES), min_size=1),
 )
 @settings(
     max_examples=campaign_size("HEADWATER_JOURNEYS", 15, 40),
@@ -97,7 +97,7 @@ def test_sql_agrees_with_the_model(
     connection: psycopg.Connection,
     touches: list[tuple[int, timedelta, str]],
     events: list[tuple[int, timedelta, Decimal | None]],
-    wanted: set[str],
+    sources: set[str],
 ) -> None:
     with connection.transaction(force_rollback=True):
         journeys = Journeys(make_stage(connection))
@@ -106,7 +106,7 @@ def test_sql_agrees_with_the_model(
         for event in events:
             journeys.add_event(*event)
         for model, days, by_company in product(MODELS, WINDOWS, (False, True)):
-            expected = credits_of(
+            expected = share_credit(
                 journeys.events,
                 journeys.touches,
                 model,
@@ -115,10 +115,10 @@ def test_sql_agrees_with_the_model(
                 trained_model=TRAINED_MODEL,
             )
             assert_credits_add_up(expected)
-            ids = tuple(SOURCE_IDS[name] for name in wanted)
+            ids = tuple(SOURCE_IDS[name] for name in sources)
             rows = stored_credits(journeys.stage, Attribution(model, days, ids, by_company, WEIGHTS))
             assert rows == [
-                (row.event.id, row.touch.id, row.amount) for row in expected if row.touch.source in wanted
+                (row.event.id, row.touch.id, row.amount) for row in expected if row.touch.source in sources
             ], (model, days, by_company)
 
 
@@ -142,11 +142,11 @@ def stored_credits(stage: Stage, attribution: Attribution) -> list[tuple[int, in
     return rows.fetchall()
 
 
-@pytest.mark.parametrize("rare", [0, query.RARE])
+@pytest.mark.parametrize("rare_limit", [0, query.RARE])
 @given(
     touches=st.lists(touch_rows, max_size=20),
     events=st.lists(event_rows, min_size=1, max_size=8),
-    wanted=st.sets(st.sampled_from(SOME_SOURCES), min_size=1, max_size=2),
+    sources=st.sets(st.sampled_from(SOME_SOURCES), min_size=1, max_size=2),
 )
 @settings(
     max_examples=campaign_size("HEADWATER_JOURNEYS", 6, 15),
@@ -156,10 +156,10 @@ def stored_credits(stage: Stage, attribution: Attribution) -> list[tuple[int, in
 def test_narrowing_loses_no_credit(
     connection: psycopg.Connection,
     database_url: str,
-    rare: int,
+    rare_limit: int,
     touches: list[tuple[int, timedelta, str]],
     events: list[tuple[int, timedelta, Decimal | None]],
-    wanted: set[str],
+    sources: set[str],
 ) -> None:
     """The list skips events based on their sources; it is compared with the model, too."""
     journeys = Journeys(make_stage(connection))
@@ -167,7 +167,7 @@ def test_narrowing_loses_no_credit(
         journeys.add_touch(*touch)
     for event in events:
         journeys.add_event(*event)
-    ids = tuple(SOURCE_IDS[name] for name in wanted)
+    ids = tuple(SOURCE_IDS[name] for name in sources)
 
     async def compare() -> None:
         async with await psycopg.AsyncConnection.connect(database_url) as reader:
@@ -177,7 +177,7 @@ def test_narrowing_loses_no_credit(
                     journeys.stage.space_id,
                     everything(Attribution(model, days, ids, by_company, WEIGHTS)),
                 )
-                expected = credits_of(
+                expected = share_credit(
                     journeys.events, journeys.touches, model, days=days, by_company=by_company,
                     trained_model=TRAINED_MODEL,
                 )  # fmt: skip
@@ -185,11 +185,11 @@ def test_narrowing_loses_no_credit(
                 assert [(row["id"], row["touchpoint_id"], row["source"]) for row in rows] == [
                     (row.event.id, row.touch.id, row.touch.source)
                     for row in expected
-                    if row.touch.source in wanted
+                    if row.touch.source in sources
                 ], (model, days, by_company)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(query, "RARE", rare)
+        patch.setattr(query, "RARE", rare_limit)
         asyncio.run(compare())
 
 

@@ -24,7 +24,7 @@ def purchase(stage: Stage) -> int:
     return stage.event(contact_id, event_time=moment("12:00"), amount=100)
 
 
-def credited(api: Api, model: str, *sources: str) -> dict[str, float]:
+def source_credits(api: Api, model: str, *sources: str) -> dict[str, float]:
     params = {"sources[]": sources, "attribution_model": model, "attribution_window": 30}
     rows = api.rows(**params, **{"fields[]": ["source", "amount"]})
     return {row["source"]: row["amount"] for row in rows}
@@ -47,10 +47,10 @@ def credited(api: Api, model: str, *sources: str) -> dict[str, float]:
 )
 def test_it_works(api: Api, model: str, shares: tuple[float | None, ...]) -> None:
     sources = [source for _, source in TOUCHES]
-    amounts = credited(api, model, *sources)
+    amounts = source_credits(api, model, *sources)
     assert tuple(amounts.get(source) for source in sources) == shares
 
 
 @pytest.mark.usefixtures("purchase")
 def test_sources_filter_rows_only(api: Api) -> None:
-    assert credited(api, "linear", "facebook_ads") == {"facebook_ads": 33.33}
+    assert source_credits(api, "linear", "facebook_ads") == {"facebook_ads": 33.33}

@@ -16,7 +16,7 @@ EVENTS = st.lists(st.tuples(UNITS, st.integers(1, 9)), max_size=8)
 """The units of an event and the number of its touches."""
 
 
-def recipients_of(counts: list[int]) -> Recipients:
+def make_recipients(counts: list[int]) -> Recipients:
     return Recipients(np.repeat(np.arange(len(counts)), counts), np.array(counts, dtype=np.int64))
 
 
@@ -27,7 +27,7 @@ def u_shape(count: int) -> list[Fraction]:
 
 
 def test_it_works() -> None:
-    recipients = recipients_of([4, 1, 2])
+    recipients = make_recipients([4, 1, 2])
     units = np.array([1001, 7, 5], dtype=np.int64)
     assert recipients.evenly(units).tolist() == [251, 250, 250, 250, 7, 3, 2]
     assert recipients.u_shaped(units).tolist() == [401, 100, 100, 400, 7, 3, 2]
@@ -35,7 +35,7 @@ def test_it_works() -> None:
 
 @given(EVENTS)
 def test_even_and_u_shaped(events: list[tuple[int, int]]) -> None:
-    recipients = recipients_of([count for _, count in events])
+    recipients = make_recipients([count for _, count in events])
     units = np.array([units for units, _ in events], dtype=np.int64)
     assert recipients.evenly(units).tolist() == [
         share for units, count in events for share in whole_shares(units, [Fraction(1, count)] * count)

@@ -16,7 +16,7 @@ from headwater.attribution.paths.builder import build_next
 from tests.support.decay import decayed_fractions, weight
 from tests.support.factories import Stage
 from tests.support.reading_fixtures import RANGE, Api
-from tests.support.report_model.credit import shared_out
+from tests.support.report_model.credit import share_out
 
 DAY = 86_400
 START = datetime(2026, 5, 13, tzinfo=UTC)
@@ -30,7 +30,7 @@ def test_it_works(api: Api, stage: Stage) -> None:
         moment = START - timedelta(days=days)
         stage.touchpoint(contact_id, source, occurred_at=moment)
     stage.event(contact_id, event_time=START + timedelta(days=3), amount=70)
-    assert credited(api) == {"google_ads": 10, "email": 20, "direct": 40}
+    assert list_credits(api) == {"google_ads": 10, "email": 20, "direct": 40}
 
 
 def test_credit_follows_the_half_life(api: Api, stage: Stage) -> None:
@@ -46,12 +46,12 @@ def test_credit_follows_the_half_life(api: Api, stage: Stage) -> None:
             "UPDATE spaces SET half_life_days = %s WHERE id = %s", (days, stage.space_id)
         )
         for _ in range(2):
-            assert credited(api) == reported(api) == {
+            assert list_credits(api) == report_credits(api) == {
                 "google_ads": expected[0], "email": expected[1],
             }  # fmt: skip
 
 
-def credited(api: Api) -> dict[str, float]:
+def list_credits(api: Api) -> dict[str, float]:
     rows = api.rows(**{
         "sources[]": ["google_ads", "email", "direct"], "attribution_model": "time_decay",
         "attribution_window": 0, "fields[]": ["source", "amount"],
@@ -59,7 +59,7 @@ def credited(api: Api) -> dict[str, float]:
     return {row["source"]: row["amount"] for row in rows}
 
 
-def reported(api: Api) -> dict[str, float]:
+def report_credits(api: Api) -> dict[str, float]:
     answer = api.get("/reports", params={
         **RANGE, "measures[]": "credited_revenue", "group_by[]": "source",
         "attribution_model": "time_decay", "attribution_window": 0,
@@ -119,7 +119,7 @@ def test_shares_are_exact_in_bulk(paths: list[tuple[int, list[int]]], half_life:
         share
         for (number, _), path in zip(paths, seconds, strict=True)
         if path
-        for share in shared_out(
+        for share in share_out(
             number, decayed_fractions([START + timedelta(seconds=second) for second in path], half_life)
         )
     ]

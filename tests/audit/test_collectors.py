@@ -31,18 +31,18 @@ class Syslog:
     """A syslog server on loopback."""
 
     port: int = 0
-    received: bytearray = field(default_factory=bytearray)
+    data: bytearray = field(default_factory=bytearray)
     closed: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while chunk := await reader.read(65536):
-            self.received += chunk
+            self.data += chunk
         writer.close()
         self.closed.set()
 
     def messages(self) -> list[str]:
         """Return the messages, split by the length in front of each."""
-        messages, remainder = [], bytes(self.received)
+        messages, remainder = [], bytes(self.data)
         while remainder:
             size, _, remainder = remainder.partition(b" ")
             messages.append(remainder[: int(size)].decode())
@@ -94,7 +94,7 @@ async def otlp_collector(*statuses: int) -> AsyncGenerator[Collector]:
 
 
 @asynccontextmanager
-async def opened(url: str) -> AsyncGenerator[Database]:
+async def open_database(url: str) -> AsyncGenerator[Database]:
     database = Database(url, 2)
     await database.open()
     try:
@@ -104,11 +104,9 @@ async def opened(url: str) -> AsyncGenerator[Database]:
 
 
 @asynccontextmanager
-async def opened_with_collector(
-    url: str, *statuses: int
-) -> AsyncGenerator[tuple[Database, Collector, Egress]]:
+async def open_with_collector(url: str, *statuses: int) -> AsyncGenerator[tuple[Database, Collector, Egress]]:
     async with (
-        opened(url) as database,
+        open_database(url) as database,
         otlp_collector(*statuses) as collector,
         Egress(["127.0.0.1"]) as egress,
     ):
@@ -141,7 +139,7 @@ async def find_due(database: Database, space_id: int, moment: datetime) -> bool:
 def test_it_works(database_url: str, space_id: int) -> None:
     async def run() -> None:
         async with (
-            opened(database_url) as database,
+            open_database(database_url) as database,
             syslog_server() as log,
             otlp_collector() as collector,
             Egress(["127.0.0.1"]) as egress,
@@ -167,7 +165,7 @@ def test_it_works(database_url: str, space_id: int) -> None:
 @pytest.mark.parametrize("status", [500, 429, 301, 400])
 def test_a_failure_puts_the_entries_off(database_url: str, space_id: int, status: int) -> None:
     async def run() -> None:
-        async with opened_with_collector(database_url, status) as (database, collector, egress):
+        async with open_with_collector(database_url, status) as (database, collector, egress):
             await add_entries(database, space_id, 2)
             targets = collectors(egress, otlp=collector.port)
             current_time = datetime.now(UTC) + timedelta(seconds=1)
@@ -185,11 +183,11 @@ def test_no_row_is_locked_while_sending(database_url: str, space_id: int) -> Non
     """No transaction stays open while a slow collector answers; it would time out first."""
 
     async def run() -> None:
-        async with opened_with_collector(database_url) as (database, collector, egress):
+        async with open_with_collector(database_url) as (database, collector, egress):
             await add_entries(database, space_id, 2)
             free: list[int] = []
 
-            async def look() -> None:
+            async def find_collectors() -> None:
                 async with database.transaction() as connection:
                     cursor = await connection.execute(
                         "SELECT id FROM unsent_audit_entries WHERE space_id = %s FOR UPDATE NOWAIT",
@@ -198,7 +196,7 @@ def test_no_row_is_locked_while_sending(database_url: str, space_id: int) -> Non
                     free.append(cursor.rowcount)
                 assert not await find_due(database, space_id, datetime.now(UTC)), "nobody else sends them"
 
-            collector.wait = look
+            collector.wait = find_collectors
             await send(database, collectors(egress, otlp=collector.port), space_id, LATER)
             assert free == [2]
             assert len(collector.records) == 2
@@ -209,7 +207,7 @@ def test_no_row_is_locked_while_sending(database_url: str, space_id: int) -> Non
 
 def test_a_sender_that_ends_leaves_its_entries(database_url: str, space_id: int) -> None:
     async def run() -> None:
-        async with opened_with_collector(database_url) as (database, collector, egress):
+        async with open_with_collector(database_url) as (database, collector, egress):
             await add_entries(database, space_id, 2)
             arrived, never = asyncio.Event(), asyncio.Event()
 
@@ -234,7 +232,7 @@ def test_a_sender_that_ends_leaves_its_entries(database_url: str, space_id: int)
 
 def test_a_server_that_is_away(database_url: str, space_id: int) -> None:
     async def run() -> None:
-        async with opened(database_url) as database, Egress([]) as egress:
+        async with open_database(database_url) as database, Egress([]) as egress:
             await add_entries(database, space_id, 1)
             await send(database, collectors(egress, syslog=9), space_id, datetime.now(UTC))
             assert await find_due(database, space_id, LATER)
@@ -244,7 +242,7 @@ def test_a_server_that_is_away(database_url: str, space_id: int) -> None:
 
 def test_many_entries_go_in_batches(database_url: str, space_id: int) -> None:
     async def run() -> None:
-        async with opened_with_collector(database_url) as (database, collector, egress):
+        async with open_with_collector(database_url) as (database, collector, egress):
             await add_entries(database, space_id, 450)
             await send(database, collectors(egress, otlp=collector.port), space_id, LATER)
             ids = [json.loads(record["body"]["stringValue"])["id"] for record in collector.records]
@@ -257,18 +255,18 @@ def test_many_entries_go_in_batches(database_url: str, space_id: int) -> None:
 
 def test_an_entry_that_is_rolled_back_is_not_sent(database_url: str, space_id: int) -> None:
     async def run() -> None:
-        async with opened(database_url) as database, database.transaction() as connection:
+        async with open_database(database_url) as database, database.transaction() as connection:
             action = Action(Actor(way=Way.API), "update_event", space_id)
             await add_entry(connection, action, [AuditChange("event", 1)])
             raise ZeroDivisionError
 
-    async def look() -> bool:
-        async with opened(database_url) as database:
+    async def find_collectors() -> bool:
+        async with open_database(database_url) as database:
             return await find_due(database, space_id, LATER)
 
     with pytest.raises(ZeroDivisionError):
         asyncio.run(run())
-    assert not asyncio.run(look())
+    assert not asyncio.run(find_collectors())
 
 
 def test_tls(tmp_path: Path) -> None:
@@ -295,6 +293,6 @@ def test_tls(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("url", ["udp://logs", "tls://", "tcp://logs/x", "tls://me@logs", "logs:514"])
-def test_wrong_servers(url: str) -> None:
+def test_wrong_servers_are_refused(url: str) -> None:
     with pytest.raises(ValueError, match="must"):
         read_syslog_server(url)

@@ -30,11 +30,11 @@ def test_it_works() -> None:
 
 @given(ROWS, ROWS)
 def test_applying_the_changes_gives_what_is_after(
-    before: dict[str, dict[str, Any]], after: dict[str, dict[str, Any]]
+    old_values: dict[str, dict[str, Any]], new_values: dict[str, dict[str, Any]]
 ) -> None:
     """Except secrets: a change says that they changed, but doesn't contain them."""
-    rows = {key: dict(row) for key, row in before.items()}
-    for change in compare("destination", before, after):
+    rows = {key: dict(row) for key, row in old_values.items()}
+    for change in compare("destination", old_values, new_values):
         key = str(change.id)
         for values in (change.before or {}, change.after or {}):
             assert values.get("secrets") in (None, "", HIDDEN_VALUE)
@@ -42,11 +42,11 @@ def test_applying_the_changes_gives_what_is_after(
             del rows[key]
             continue
         rows.setdefault(key, {}).update(change.after)
-        if key in before:
+        if key in old_values:
             assert change.after.keys() == {
-                name for name in before[key] if before[key][name] != after[key][name]
+                name for name in old_values[key] if old_values[key][name] != new_values[key][name]
             }
-    expected = {key: {**row, "secrets": row["secrets"] and HIDDEN_VALUE} for key, row in after.items()}
+    expected = {key: {**row, "secrets": row["secrets"] and HIDDEN_VALUE} for key, row in new_values.items()}
     assert {key: {**row, "secrets": row["secrets"] and HIDDEN_VALUE} for key, row in rows.items()} == expected
 
 

@@ -63,14 +63,14 @@ class Installation:
     def erase(self, contact_id: int) -> None:
         """Request an erasure and carry it out, as the worker does."""
         self.stage._insert(
-            "erasures", {"contact_id": contact_id, "receipt_mark": self.stage._next("receipt_ids")}
+            "erasures", {"contact_id": contact_id, "receipt_mark": self.stage._next_value("receipt_ids")}
         )
         with connect(Embedded(self.data_dir).url) as worker:
             assert erase_all(worker) == 0
 
 
 @pytest.fixture(scope="session")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def running_dir(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The data directory, with its server running."""
     data_dir = install(tmp_path_factory.mktemp("installation") / "data")
     server = Embedded(data_dir)
@@ -82,9 +82,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture
-def installation(made: Path) -> Iterator[Installation]:
+def installation(running_dir: Path) -> Iterator[Installation]:
     """The installation with a new Space for the test."""
-    with psycopg.connect(Embedded(made).url, autocommit=True) as connection:
+    with psycopg.connect(Embedded(running_dir).url, autocommit=True) as connection:
         stage = make_stage(connection)
         other_ada, ada, bob = (person(stage, address) for address in (f"a.{ADA}", ADA, BOB))
         ada, other_ada = min(ada, other_ada), max(ada, other_ada)
@@ -92,14 +92,14 @@ def installation(made: Path) -> Iterator[Installation]:
             stage.touchpoint(contact_id, "google_ads", campaign_name="Spring")
             stage.event(contact_id, amount=49.9)
         stage.export("contacts", "Oops")
-        stage.forwarded(stage.destination(secrets=b"sealed"), stage.event(bob))
+        stage.add_delivery(stage.destination(secrets=b"sealed"), stage.event(bob))
         queue = Queue(connection, stage.space_id)
         queue.put(event(email="new@backup.example", trk_token="token"))
-        with connect(Embedded(made).url) as worker:
+        with connect(Embedded(running_dir).url) as worker:
             drain(worker)
         queue.put(event(email="waits@backup.example"))
         connection.execute("DELETE FROM backups")
-        yield Installation(made, stage, ada, other_ada, bob)
+        yield Installation(running_dir, stage, ada, other_ada, bob)
 
 
 @pytest.fixture
@@ -114,28 +114,28 @@ def folder(tmp_path: Path) -> Path:
 def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., dict[str, Any]]:
     """A function that runs a command successfully and returns its JSON output."""
 
-    def run(*words: str | Path, code: int = 0) -> Any:
+    def run(*arguments: str | Path, code: int = 0) -> Any:
         capsys.readouterr()
-        assert main([*map(str, words), "--json"]) == code, capsys.readouterr().err
+        assert main([*map(str, arguments), "--json"]) == code, capsys.readouterr().err
         return json.loads(capsys.readouterr().out)
 
     return run
 
 
 @pytest.fixture
-def refused(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+def refusal(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
     """A function that runs a failing command and returns the reason."""
 
-    def refused(*words: str | Path) -> str:
+    def refusal(*arguments: str | Path) -> str:
         capsys.readouterr()
-        assert main([*map(str, words)]) == 2
+        assert main([*map(str, arguments)]) == 2
         return capsys.readouterr().err
 
-    return refused
+    return refusal
 
 
 @pytest.fixture
-def serving() -> Iterator[Callable[[Path], psycopg.Connection]]:
+def start_restored() -> Iterator[Callable[[Path], psycopg.Connection]]:
     """A function that starts a restored data directory's PostgreSQL and connects to it."""
     servers: list[Embedded] = []
     connections: list[psycopg.Connection] = []
@@ -158,7 +158,7 @@ def serving() -> Iterator[Callable[[Path], psycopg.Connection]]:
 class Databases:
     """The installation's database, and an empty one on the same server."""
 
-    installed: str
+    installed_url: str
     empty: str
     use: Callable[[str], None]
     """Selects the database that commands use."""

@@ -42,7 +42,7 @@ def test_it_works(installation: Installation, folder: Path, run: Run) -> None:
 
 
 def test_a_file_that_is_not_whole_is_refused(
-    installation: Installation, folder: Path, run: Run, refused: Refused, tmp_path: Path
+    installation: Installation, folder: Path, run: Run, refusal: Refused, tmp_path: Path
 ) -> None:
     data_options = ("--data-dir", installation.data_dir)
     content = Path(run("backup", folder, *data_options)["file"]).read_bytes()
@@ -50,7 +50,7 @@ def test_a_file_that_is_not_whole_is_refused(
 
     def harm(content: bytes) -> str:
         file.write_bytes(content)
-        return refused("backup", "--verify", file, *data_options)
+        return refusal("backup", "--verify", file, *data_options)
 
     assert "is truncated" in harm(content[: len(content) // 2])
     assert "is truncated" in harm(content[:-1])
@@ -58,16 +58,16 @@ def test_a_file_that_is_not_whole_is_refused(
     assert "is damaged" in harm(content[:2000] + bytes([content[2000] ^ 1]) + content[2001:])
     with zipfile.ZipFile(file, "w") as archive:
         archive.writestr("holiday.jpg", "sea")
-    assert "holds no manifest" in refused("backup", "--verify", file, *data_options)
+    assert "holds no manifest" in refusal("backup", "--verify", file, *data_options)
     with zipfile.ZipFile(file, "w") as archive:
         archive.writestr("manifest.json", '{"format": 2}')
-    assert "another version" in refused("restore", file, "--data-dir", tmp_path / "new")
-    assert "there is no file" in refused("restore", folder / "none", "--data-dir", tmp_path / "new")
+    assert "another version" in refusal("restore", file, "--data-dir", tmp_path / "new")
+    assert "there is no file" in refusal("restore", folder / "none", "--data-dir", tmp_path / "new")
     assert not (tmp_path / "new").exists()
 
 
 def test_rows_that_do_not_come_back_are_noticed(
-    installation: Installation, folder: Path, run: Run, refused: Refused, tmp_path: Path
+    installation: Installation, folder: Path, run: Run, refusal: Refused, tmp_path: Path
 ) -> None:
     backup_file = Path(run("backup", folder, "--data-dir", installation.data_dir)["file"])
     changed_file = folder / "lacking.zip"
@@ -76,7 +76,7 @@ def test_rows_that_do_not_come_back_are_noticed(
         manifest["tables"]["contacts"] += 1
         target.writestr("database.sql.gz", source.read("database.sql.gz"))
         target.writestr("manifest.json", json.dumps(manifest))
-    reason = refused("restore", changed_file, "--data-dir", tmp_path / "new")
+    reason = refusal("restore", changed_file, "--data-dir", tmp_path / "new")
     assert "was not restored completely: contacts has" in reason
     assert "Nothing was restored" in reason
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["serve.lock"]
@@ -101,21 +101,21 @@ def test_a_full_disk_leaves_nothing(installation: Installation, folder: Path) ->
     assert [path.name for path in folder.iterdir()] == ["erasures.journal"]
 
 
-def test_nothing_is_overwritten(installation: Installation, folder: Path, run: Run, refused: Refused) -> None:
+def test_nothing_is_overwritten(installation: Installation, folder: Path, run: Run, refusal: Refused) -> None:
     file = folder / "b.zip"
     file.write_text("mine")
     data_options = ("--data-dir", installation.data_dir)
-    assert "--force to replace it" in refused("backup", file, *data_options)
+    assert "--force to replace it" in refusal("backup", file, *data_options)
     assert file.read_text() == "mine"
     run("backup", file, "--force", *data_options)
     assert zipfile.is_zipfile(file)
-    assert "there is no folder" in refused("backup", folder / "none" / "b.zip", *data_options)
+    assert "there is no folder" in refusal("backup", folder / "none" / "b.zip", *data_options)
     with create(folder / "busy.zip", overwrite=False), pytest.raises(BackupError, match="another"):
         create(folder / "busy.zip", overwrite=False).__enter__()
 
 
 def test_older_ones_of_the_installation_are_removed(
-    installation: Installation, folder: Path, run: Run, refused: Refused
+    installation: Installation, folder: Path, run: Run, refusal: Refused
 ) -> None:
     data_options = ("--data-dir", installation.data_dir)
     names = [folder / f"{name}.zip" for name in "abc"]
@@ -135,7 +135,7 @@ def test_older_ones_of_the_installation_are_removed(
     assert {path.name for path in folder.iterdir()} == {
         "c.zip", "other.zip", "mine.zip", "erasures.journal", Path(backup["file"]).name,
     }  # fmt: skip
-    assert "is no folder" in refused("backup", folder / "d.zip", "--keep", "2", *data_options)
+    assert "is no folder" in refusal("backup", folder / "d.zip", "--keep", "2", *data_options)
 
 
 def test_no_password_is_on_a_command_line() -> None:
@@ -159,7 +159,7 @@ def test_a_program_that_fits_is_taken(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_a_database_that_is_away_is_reported(
-    folder: Path, refused: Refused, monkeypatch: pytest.MonkeyPatch
+    folder: Path, refusal: Refused, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HEADWATER_DATABASE_URL", "postgresql://127.0.0.1:9/none")
-    assert "cannot reach the database of HEADWATER_DATABASE_URL" in refused("backup", folder)
+    assert "cannot reach the database of HEADWATER_DATABASE_URL" in refusal("backup", folder)

@@ -74,20 +74,20 @@ def test_one_that_was_only_requested_is_in_it(installation: Installation, folder
 
 
 def test_without_a_journal_it_is_refused(
-    databases: Databases, folder: Path, run: Run, refused: Refused
+    databases: Databases, folder: Path, run: Run, refusal: Refused
 ) -> None:
     words = ("restore", run("backup", folder)["file"])
     databases.use(databases.empty)
     path = folder / journal.NAME
     path.rename(folder / "elsewhere")
-    assert "people who have been erased since" in refused(*words)
+    assert "people who have been erased since" in refusal(*words)
     lines = (folder / "elsewhere").read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join([lines[0], lines[1].replace(b":", b";", 1), *lines[2:]]))
-    assert f"line 2 of {path} is damaged" in refused(*words)
+    assert f"line 2 of {path} is damaged" in refusal(*words)
     path.write_bytes(b"")
-    assert "is not a journal of erasures" in refused(*words)
+    assert "is not a journal of erasures" in refusal(*words)
     journal.append(folder / "other", "another", [], None)
-    assert "of another installation" in refused(*words, "--erasures", folder / "other")
+    assert "of another installation" in refusal(*words, "--erasures", folder / "other")
     assert databases.empty_rows() == {}
     report = run(*words, "--without-erasures")
     assert report["erasures_complete_until"] is None
@@ -142,10 +142,10 @@ def test_a_folder_that_cannot_be_written_ends_nothing(installation: Installation
 
 
 def test_another_installation_s_folder_is_refused(
-    installation: Installation, folder: Path, refused: Refused
+    installation: Installation, folder: Path, refusal: Refused
 ) -> None:
     journal.append(folder / journal.NAME, "another", [], None)
-    reason = refused("backup", folder, "--data-dir", installation.data_dir)
+    reason = refusal("backup", folder, "--data-dir", installation.data_dir)
     assert "use a separate backup folder for each" in reason
     assert list(folder.glob("*.zip*")) == []
 

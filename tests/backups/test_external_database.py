@@ -26,7 +26,7 @@ Refused = Callable[..., str]
 
 
 def test_it_works(
-    installation: Installation, databases: Databases, folder: Path, run: Run, refused: Refused,
+    installation: Installation, databases: Databases, folder: Path, run: Run, refusal: Refused,
 ) -> None:  # fmt: skip
     run("backup", folder / "plain.zip")
     before = all_rows(installation.connection)
@@ -42,11 +42,11 @@ def test_it_works(
     for row in (*before["installation"], *after["installation"]):
         assert row.pop("secret_key") == SECRET_KEY
     assert after == before
-    assert "the database is not empty" in refused("restore", file)
+    assert "the database is not empty" in refusal("restore", file)
 
 
 def test_nothing_starts_on_a_restore_that_failed(
-    installation: Installation, databases: Databases, folder: Path, run: Run, refused: Refused,
+    installation: Installation, databases: Databases, folder: Path, run: Run, refusal: Refused,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     run("backup", folder / "b.zip")
@@ -57,7 +57,7 @@ def test_nothing_starts_on_a_restore_that_failed(
         raise psycopg.OperationalError("the disk is full")
 
     monkeypatch.setattr("headwater.operations.backups.restoration.erase_all", fail)
-    reason = refused("restore", folder / "b.zip")
+    reason = refusal("restore", folder / "b.zip")
     assert "the disk is full. The restore is unfinished" in reason
     for command in (
         ["serve", "--port", "0"],
@@ -66,19 +66,19 @@ def test_nothing_starts_on_a_restore_that_failed(
         ["forwarder"],
         ["exporter"],
     ):
-        assert "has not finished on this database" in refused(*command)
-    assert "drop it first" in refused("restore", folder / "b.zip")
+        assert "has not finished on this database" in refusal(*command)
+    assert "drop it first" in refusal("restore", folder / "b.zip")
 
 
 def test_a_damaged_file_leaves_it_empty(
-    databases: Databases, folder: Path, run: Run, refused: Refused
+    databases: Databases, folder: Path, run: Run, refusal: Refused
 ) -> None:  # fmt: skip
     file = Path(run("backup", folder)["file"])
     content = file.read_bytes()
     middle = len(content) // 2
     file.write_bytes(content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :])
     databases.use(databases.empty)
-    assert "is damaged" in refused("restore", file)
+    assert "is damaged" in refusal("restore", file)
     assert databases.empty_rows() == {}
 
 
@@ -88,7 +88,7 @@ def test_an_erasure_that_fails_is_left_to_the_worker(
 ) -> None:  # fmt: skip
     run("backup", folder / "b.zip")
     installation.erase(installation.bob)
-    databases.use(databases.installed)
+    databases.use(databases.installed_url)
     run("backup", folder / "later.zip")  # which updates the journal
 
     def fail(*_: object) -> None:
@@ -101,7 +101,7 @@ def test_an_erasure_that_fails_is_left_to_the_worker(
 
 
 def test_a_backup_that_fails_says_why(
-    installation: Installation, databases: Databases, folder: Path, refused: Refused
+    installation: Installation, databases: Databases, folder: Path, refusal: Refused
 ) -> None:
     """The database user can't access another program's table."""
     change = installation.connection.execute
@@ -110,8 +110,8 @@ def test_a_backup_that_fails_says_why(
     change("GRANT SELECT ON ALL SEQUENCES IN SCHEMA public TO reader")
     change("CREATE SCHEMA other CREATE TABLE hidden (id int)")
     try:
-        databases.use(f"{databases.installed}&options=-c%20role%3Dreader")
-        reason = refused("backup", folder / "b.zip")
+        databases.use(f"{databases.installed_url}&options=-c%20role%3Dreader")
+        reason = refusal("backup", folder / "b.zip")
     finally:
         change("DROP SCHEMA other CASCADE")
         change("DROP OWNED BY reader")

@@ -40,7 +40,7 @@ def write(path: Path, dump: bytes, *, packed: bool = False, **files: bytes) -> P
     return path
 
 
-def unpacked(path: Path) -> int:
+def unpacked_size(path: Path) -> int:
     with open_archive(path) as archive:
         return sum(map(len, archive.chunks(lambda _: None)))
 
@@ -54,20 +54,20 @@ def bomb(size: int, level: int = 9) -> bytes:
 
 
 @pytest.fixture(scope="module")
-def large() -> bytes:
+def large_content() -> bytes:
     """Return 200 MB of zeros in gzip, a thousandth of that size."""
     return bomb(200 * MB)
 
 
-def test_it_works(tmp_path: Path, large: bytes) -> None:
-    assert unpacked(write(tmp_path / "good.zip", gzip.compress(DUMPED))) == len(DUMPED)
+def test_it_works(tmp_path: Path, large_content: bytes) -> None:
+    assert unpacked_size(write(tmp_path / "good.zip", gzip.compress(DUMPED))) == len(DUMPED)
     with pytest.raises(BackupError, match="unpacks to more than 200 times"):
-        unpacked(write(tmp_path / "bomb.zip", large))
+        unpacked_size(write(tmp_path / "bomb.zip", large_content))
 
 
-def test_a_bomb_within_a_bomb(tmp_path: Path, large: bytes) -> None:
+def test_a_bomb_within_a_bomb(tmp_path: Path, large_content: bytes) -> None:
     with pytest.raises(BackupError, match="unpacks to more than"):
-        unpacked(write(tmp_path / "bomb.zip", large, packed=True))
+        unpacked_size(write(tmp_path / "bomb.zip", large_content, packed=True))
 
 
 def test_no_piece_is_large(tmp_path: Path) -> None:
@@ -76,17 +76,17 @@ def test_no_piece_is_large(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "rest", [b"x", b"\0" * MB, gzip.compress(DUMPED)], ids=["a letter", "zeros", "another dump"]
+    "trailing_bytes", [b"x", b"\0" * MB, gzip.compress(DUMPED)], ids=["a letter", "zeros", "another dump"]
 )
-def test_anything_behind_the_dump(tmp_path: Path, rest: bytes) -> None:
+def test_anything_behind_the_dump(tmp_path: Path, trailing_bytes: bytes) -> None:
     with pytest.raises(BackupError, match="damaged"):
-        unpacked(write(tmp_path / "b.zip", gzip.compress(DUMPED) + rest))
+        unpacked_size(write(tmp_path / "b.zip", gzip.compress(DUMPED) + trailing_bytes))
 
 
 def test_too_many_files(tmp_path: Path) -> None:
     extra_files = {f"{number}.txt": b"" for number in range(archives.MAX_ENTRIES)}
     with pytest.raises(BackupError, match="holds more than 16 files"):
-        unpacked(write(tmp_path / "b.zip", gzip.compress(DUMPED), **extra_files))
+        unpacked_size(write(tmp_path / "b.zip", gzip.compress(DUMPED), **extra_files))
 
 
 def test_a_manifest_that_is_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,10 +94,10 @@ def test_a_manifest_that_is_too_large(tmp_path: Path, monkeypatch: pytest.Monkey
     with zipfile.ZipFile(path) as file:
         size = file.getinfo(MANIFEST).file_size
     monkeypatch.setattr(archives, "MOST_MANIFEST_BYTES", size)
-    assert unpacked(path) == len(DUMPED)
+    assert unpacked_size(path) == len(DUMPED)
     monkeypatch.setattr(archives, "MOST_MANIFEST_BYTES", size - 1)
     with pytest.raises(BackupError, match="manifest is too large"):
-        unpacked(path)
+        unpacked_size(path)
 
 
 def test_a_disk_that_fills_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

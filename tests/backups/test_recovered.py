@@ -41,20 +41,20 @@ def take_base_backup(installation: Installation, data_dir: Path) -> Path:
 
 def test_it_works(
     installation: Installation, folder: Path, tmp_path: Path, run: Run,
-    refused: Refused, serving: Callable[[Path], psycopg.Connection],
+    refusal: Refused, start_restored: Callable[[Path], psycopg.Connection],
 ) -> None:  # fmt: skip
     earlier_dir = take_base_backup(installation, tmp_path / "earlier")
     moment = datetime.now(UTC)
-    before = installation.stage._next("contact_ids")
+    before = installation.stage._next_value("contact_ids")
     file = folder / journal.NAME
     installation.erase(installation.ada)
     refresh(installation.connection, file)
     words = ("restore", "--recovered-to", moment.isoformat(), "--data-dir", earlier_dir, "--erasures")
     journal.append(folder / "other", "another", [], None)
-    assert "to another installation" in refused(*words, folder / "other")
+    assert "to another installation" in refusal(*words, folder / "other")
     result = run(*words, file)
     assert (result["erased_again"], result["erasures_waiting"], result["migrated"]) == (1, 0, [])
-    connection = serving(earlier_dir)
+    connection = start_restored(earlier_dir)
     assert emails(connection, installation.ada, installation.bob) == [None, BOB]
     require_finished(connection)
     (after,) = connection.execute("SELECT last_value FROM contact_ids").fetchone() or (0,)
@@ -64,21 +64,21 @@ def test_it_works(
         require_finished(connection)
 
 
-def test_what_is_refused(
-    installation: Installation, folder: Path, tmp_path: Path, refused: Refused,
+def test_bad_recoveries_are_refused(
+    installation: Installation, folder: Path, tmp_path: Path, refusal: Refused,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     moment = datetime.now(UTC)
     words = ("restore", "--recovered-to", moment.isoformat())
     missing_options = ("--without-erasures", "--data-dir", str(tmp_path / "none"))
-    assert "no Headwater data" in refused(*words, *missing_options)
+    assert "no Headwater data" in refusal(*words, *missing_options)
     data_options = ("--without-erasures", "--data-dir", str(installation.data_dir))
-    assert "name a backup, or say --recovered-to" in refused("restore")
-    assert "leave FILE away" in refused(*words, str(folder / "b.zip"))
-    assert "people who have been erased since then would come back" in refused(*words)
+    assert "name a backup, or say --recovered-to" in refusal("restore")
+    assert "leave FILE away" in refusal(*words, str(folder / "b.zip"))
+    assert "people who have been erased since then would come back" in refusal(*words)
     monkeypatch.setenv("HEADWATER_DATABASE_URL", Embedded(installation.data_dir).url)
-    assert "other sessions use the database" in refused(*words, *data_options)
+    assert "other sessions use the database" in refusal(*words, *data_options)
     future_time = (moment + timedelta(hours=1)).isoformat()
-    assert "in the future" in refused("restore", "--recovered-to", future_time, *data_options)
+    assert "in the future" in refusal("restore", "--recovered-to", future_time, *data_options)
     with pytest.raises(SystemExit):
-        refused("restore", "--recovered-to", "2026-11-22T03:30:00", *data_options)
+        refusal("restore", "--recovered-to", "2026-11-22T03:30:00", *data_options)

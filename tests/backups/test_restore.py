@@ -29,7 +29,7 @@ Refused = Callable[..., str]
 
 def test_it_works(
     installation: Installation, folder: Path, tmp_path: Path, run: Run,
-    serving: Callable[[Path], psycopg.Connection],
+    start_restored: Callable[[Path], psycopg.Connection],
 ) -> None:  # fmt: skip
     before = all_rows(installation.connection)
     backup = run("backup", folder, "--data-dir", installation.data_dir)
@@ -40,7 +40,7 @@ def test_it_works(
     assert backup["rows"] == sum(map(len, before.values()))
     assert sorted(zipfile.ZipFile(file).namelist()) == ["database.sql.gz", "manifest.json"]
 
-    unused_ids = {name: installation.stage._next(name) for name in ("receipt_ids", "contact_ids")}
+    unused_ids = {name: installation.stage._next_value(name) for name in ("receipt_ids", "contact_ids")}
     new = tmp_path / "new"
     report = run("restore", file, "--data-dir", new)
     assert report["secret_key"] == "missing"
@@ -51,7 +51,7 @@ def test_it_works(
     assert {path.name for path in new.iterdir()} >= {
         "postgresql", "postgresql.password", "serve.lock",
     }  # fmt: skip
-    connection = serving(new)
+    connection = start_restored(new)
     after = all_rows(connection)
     assert after.keys() == before.keys()
     for table, rows in before.items():
@@ -66,7 +66,7 @@ def test_it_works(
 
 
 def test_a_service_works_where_an_earlier_restore_was_killed(
-    installation: Installation, folder: Path, tmp_path: Path, run: Run, refused: Refused
+    installation: Installation, folder: Path, tmp_path: Path, run: Run, refusal: Refused
 ) -> None:
     file = folder / "with-key.zip"
     run("backup", file, "--with-secret-key", "--data-dir", installation.data_dir)
@@ -87,11 +87,11 @@ def test_a_service_works_where_an_earlier_restore_was_killed(
         )
         assert answer.status_code == 200
         assert BOB in answer.text
-        reason = refused("restore", file, "--data-dir", new)
+        reason = refusal("restore", file, "--data-dir", new)
         assert "`headwater serve`, or another restore, runs on" in reason
         wait_until((tmp_path / "elsewhere" / journal.NAME).exists)
         assert serve.stop() == 0
-    assert "is not empty" in refused("restore", file, "--data-dir", new)
+    assert "is not empty" in refusal("restore", file, "--data-dir", new)
 
 
 def test_a_scratch_server_below_a_long_path_leaves_no_socket(tmp_path: Path) -> None:
@@ -105,11 +105,11 @@ def test_a_scratch_server_below_a_long_path_leaves_no_socket(tmp_path: Path) -> 
 
 
 def test_a_newer_schema_is_refused(
-    installation: Installation, folder: Path, tmp_path: Path, run: Run, refused: Refused,
+    installation: Installation, folder: Path, tmp_path: Path, run: Run, refusal: Refused,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     run("backup", folder / "b.zip", "--data-dir", installation.data_dir)
     earlier_migrations = migrator.migrations()[:-1]
     monkeypatch.setattr("headwater.operations.backups.restoration.migrations", lambda: earlier_migrations)
-    assert "which this version lacks" in refused("restore", folder / "b.zip", "--data-dir", tmp_path / "new")
+    assert "which this version lacks" in refusal("restore", folder / "b.zip", "--data-dir", tmp_path / "new")
     assert not (tmp_path / "new").exists()

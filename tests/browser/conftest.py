@@ -37,7 +37,7 @@ STUB = (
 READY = "() => window.trk && trk.site && window.trk.q.push !== [].push"
 
 
-def ready(page: Page | Frame) -> None:
+def wait_until_ready(page: Page | Frame) -> None:
     page.wait_for_function(READY)
 
 
@@ -125,19 +125,19 @@ class Shop:
         snippet = self.snippet(attributes, **({"hub": hub} if hub else {}))
         self.pages[path] = f"<!doctype html><title>Shop</title><script>{STUB}</script>{snippet}{body}"
 
-    def of(self, kind: str, count: int) -> list[dict[str, Any]]:
+    def wait_for_items(self, kind: str, count: int) -> list[dict[str, Any]]:
         """Return the items of a kind in order of arrival, once `count` have arrived. A page that is left
         early can't tell whether its report arrived, so the next page sends it again: it counts once.
         """
 
-        def found() -> dict[str, dict[str, Any]]:
+        def find_items() -> dict[str, dict[str, Any]]:
             rows: dict[str, dict[str, Any]] = {}
             for row in self.site.payloads(kind):
                 rows.setdefault(row[SAME_BY[kind]], row)
             return rows
 
-        wait_until(lambda: len(found()) >= count, what=f"{count} of {kind}")
-        rows = list(found().values())
+        wait_until(lambda: len(find_items()) >= count, description=f"{count} of {kind}")
+        rows = list(find_items().values())
         assert len(rows) == count, rows
         return rows
 

@@ -10,17 +10,17 @@ SKIPS = "() => document.activeElement.classList.contains('skip')"
 MOST_TABS = 200
 
 
-def reach(page: Page, place: Locator) -> None:
+def reach(page: Page, element: Locator) -> None:
     """Move the focus to an element by Tab alone. Enter the content of a page by its skip link. This also
     shows that no element on the way traps the focus.
     """
-    expect(place).to_be_attached()
-    if page.evaluate(NOTHING_HAS_FOCUS) and place.evaluate("(one) => !!one.closest('main')"):
+    expect(element).to_be_attached()
+    if page.evaluate(NOTHING_HAS_FOCUS) and element.evaluate("(one) => !!one.closest('main')"):
         page.keyboard.press("Tab")
         if page.evaluate(SKIPS):
             page.keyboard.press("Enter")
     for _ in range(MOST_TABS):
-        if place.evaluate("(one) => one === document.activeElement"):
+        if element.evaluate("(one) => one === document.activeElement"):
             return
         page.keyboard.press("Tab")
-    pytest.fail(f"Tab does not lead to {place}")
+    pytest.fail(f"Tab does not lead to {element}")

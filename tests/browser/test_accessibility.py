@@ -61,7 +61,7 @@ WIDTH = "() => document.documentElement.scrollWidth - document.documentElement.c
 
 
 @pytest.fixture
-def look(visit: Callable[..., Visit], node: Node) -> Callable[..., Visit]:
+def open_console(visit: Callable[..., Visit], node: Node) -> Callable[..., Visit]:
     """A function that opens the console on a screen of a given width, ready to be checked."""
     script = node.package("axe-core/axe.min.js")
 
@@ -89,14 +89,14 @@ def check(page: Page, path: str) -> None:
     assert page.evaluate(WIDTH) == 0, f"{path} is wider than the screen"
 
 
-def check_widths(page: Page, path: str, place: int = 0) -> None:
+def check_widths(page: Page, path: str, index: int = 0) -> None:
     """Check a page on screens of every width. An ordinary run lets axe check either the desktop or the phone,
-    in either light or dark, alternating by the page's `place` in a list; a long run checks all combinations.
+    in either light or dark, alternating by the page's `index` in a list; a long run checks all combinations.
     On the narrowest screen only the width is checked: the layout is the phone's.
     """
     page.evaluate(FOCUS)
-    in_light = place // 2 % 2 == 0
-    for turn, width in enumerate(WIDTHS, place):
+    in_light = index // 2 % 2 == 0
+    for turn, width in enumerate(WIDTHS, index):
         resize(page, width)
         if width != NARROWEST and (IS_LONG or turn % 2 == 0):
             check_by_axe(page, path, light=IS_LONG or in_light, dark=IS_LONG or not in_light)
@@ -134,7 +134,7 @@ def put_people(stage: Stage) -> list[str]:
                         warnings=[LONG])  # fmt: skip
     untouched = stage.event(stage.contact(), amount="1")
     skipping_id = stage.destination(name=LONG[:100])
-    stage.forwarded(skipping_id, event, status="skipped", reason="not_attributed", error=LONG)
+    stage.add_delivery(skipping_id, event, status="skipped", reason="not_attributed", error=LONG)
     stage._insert("erasures", {"contact_id": contact, "receipt_mark": 0, "erased_at": NOON})
     return [
         f"/events/{event}", f"/events/{untouched}", f"/contacts/{contact}",
@@ -160,12 +160,12 @@ def put_spend(stage: Stage, now: datetime) -> None:
                      "platform": platform, "campaign_id": LONG, "currency": currency,
                      "amount": "98765.43", "as_of": now, "place": index}  # fmt: skip
             blank = dict.fromkeys(("account_id", "adset_id", "ad_id", "country"), "")
-            stage._insert("spend", {**blank, **spent, "revision": 1}, returning="number")
-    stage._insert("revisions", {"revision": 1, "era": 1}, returning="revision")
+            stage._insert("spend", {**blank, **spent, "revision": 1}, column="number")
+    stage._insert("revisions", {"revision": 1, "era": 1}, column="revision")
 
 
-def test_the_reference(look: Callable[..., Visit]) -> None:
-    visitor = look(WIDTHS[0])
+def test_the_reference(open_console: Callable[..., Visit]) -> None:
+    visitor = open_console(WIDTHS[0])
     visitor.goto("/docs")
     contents = visitor.page.locator("[data-contents]")
     assert contents.evaluate("(it) => it.open")
@@ -187,24 +187,24 @@ def test_the_reference(look: Callable[..., Visit]) -> None:
 
 
 def test_the_page_before_there_is_an_account(
-    look: Callable[..., Visit], monkeypatch: pytest.MonkeyPatch
+    open_console: Callable[..., Visit], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def no_user(_: object) -> bool:
         return False
 
-    async def no_ways(_: object) -> LoginWays:
+    async def no_login_ways(_: object) -> LoginWays:
         return LoginWays([], [], False)
 
     monkeypatch.setattr(login, "any_user", no_user)
-    monkeypatch.setattr(login, "load_login_ways", no_ways)
-    visitor = look(WIDTHS[0])
+    monkeypatch.setattr(login, "load_login_ways", no_login_ways)
+    visitor = open_console(WIDTHS[0])
     visitor.goto("/")
     assert visitor.page.get_by_text("There is no account yet.").is_visible()
     check_widths(visitor.page, "/login")
 
 
 def test_the_console(
-    look: Callable[..., Visit], user: User, space_id: int, connection: psycopg.Connection,
+    open_console: Callable[..., Visit], user: User, space_id: int, connection: psycopg.Connection,
     accounts: Accounts,  # noqa: F811
 ) -> None:  # fmt: skip
     """With names of maximum length, and with an item that needs attention."""
@@ -228,7 +228,7 @@ def test_the_console(
     )
     people_pages = put_people(stage)
     put_spend(stage, now)
-    visitor = look(WIDTHS[0])
+    visitor = open_console(WIDTHS[0])
     visitor.goto("/login")
     check_widths(visitor.page, "/login")
     visitor.log_in(user)

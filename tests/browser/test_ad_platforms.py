@@ -177,7 +177,7 @@ def test_without_scripts(visit: Callable[..., Visit], base: str) -> None:
     expect(page.get_by_text("Nothing is connected yet")).to_be_visible()
 
 
-def test_full_and_hostile(
+def test_long_and_hostile_names_are_text(
     visit: Callable[..., Visit], base: str, node: Node, connection: psycopg.Connection,
     space_id: int,
 ) -> None:  # fmt: skip
@@ -187,8 +187,8 @@ def test_full_and_hostile(
         stage.destination(name=payload)
     destination_id = stage.destination(name=LONG[:200], status="held", status_reason=LONG, held_since=NOON)
     deliveries = [
-        stage.forwarded(destination_id, stage.event(stage.contact(), event_time="now"), status=status,
-                        reason=reason, error=LONG, request=f'{{"event": "{LONG}"}}', answer=LONG)
+        stage.add_delivery(destination_id, stage.event(stage.contact(), event_time="now"), status=status,
+                           reason=reason, error=LONG, request=f'{{"event": "{LONG}"}}', answer=LONG)
         for status, reason in (("delivered", None), ("failed", None), ("skipped", "no_mapping"))
     ]  # fmt: skip
     stage.attempt(deliveries[1], error=LONG)

@@ -16,8 +16,8 @@ from headwater.base.settings import Settings
 from headwater.spaces.accounts.users import User
 from tests.browser.test_console import user as user  # noqa: PLC0414 # a fixture
 from tests.browser.test_console import visit as visit  # noqa: PLC0414 # a fixture
-from tests.browser.test_orders_in import HOSTILE, Hand, only_refusals
-from tests.browser.test_orders_in import hand as hand  # noqa: PLC0414 # a fixture
+from tests.browser.test_orders_in import HOSTILE, Visitor, only_refusals
+from tests.browser.test_orders_in import visitor as visitor  # noqa: PLC0414 # a fixture
 from tests.conftest import Running, run_application
 from tests.console.conftest import Counting, accounts, passwords  # noqa: F401 # fixtures
 from tests.console.test_alerts import put_alert
@@ -54,89 +54,89 @@ def console(
     application.stop()
 
 
-def channel(hand: Hand, name: str) -> Locator:
+def channel(visitor: Visitor, name: str) -> Locator:
     """Return a channel on the page."""
-    return hand.page.get_by_role("article", name=name)
+    return visitor.page.get_by_role("article", name=name)
 
 
-def add(hand: Hand, kind: str, name: str, address: str) -> None:
+def add(visitor: Visitor, kind: str, name: str, address: str) -> None:
     """Fill in the form of a channel and send it."""
-    page = hand.page
+    page = visitor.page
     form = page.locator("form[action$='/channels/create']")
     if not form.is_visible():
-        hand.open(page.get_by_text("Add a channel", exact=True))
+        visitor.open(page.get_by_text("Add a channel", exact=True))
     page.get_by_label("Kind").select_option(kind)
-    hand.type(form.get_by_label("Name"), name)
-    hand.type(form.get_by_label("Address", exact=True), address)
-    hand.press(page.get_by_role("button", name="Add channel"))
+    visitor.type(form.get_by_label("Name"), name)
+    visitor.type(form.get_by_label("Address", exact=True), address)
+    visitor.press(page.get_by_role("button", name="Add channel"))
 
 
 def test_it_works(
-    hand: Hand, user: User, space_id: int, mailbox: Mailbox, slack: PretendSlack,
+    visitor: Visitor, user: User, space_id: int, mailbox: Mailbox, slack: PretendSlack,
     connection: psycopg.Connection,
 ) -> None:  # fmt: skip
-    page, mail_count = hand.page, len(mailbox.taken)
+    page, mail_count = visitor.page, len(mailbox.messages)
     put_alert(Stage(connection, space_id, ""), title=f"Visits stopped {HOSTILE}", cause=HOSTILE)
-    hand.one.goto(f"/console/spaces/{space_id}/channels?period=today")
-    if hand.way == "keyboard":
-        hand.open(page.locator(".dock summary"))
-    hand.press(page.locator(".side, .dock").get_by_role("link", name=re.compile("^Alerts 1")))
+    visitor.visit.goto(f"/console/spaces/{space_id}/channels?period=today")
+    if visitor.device == "keyboard":
+        visitor.open(page.locator(".dock summary"))
+    visitor.press(page.locator(".side, .dock").get_by_role("link", name=re.compile("^Alerts 1")))
     expect(page.get_by_role("heading", name="Visits stopped")).to_be_visible()
-    hand.look(colours=True)
-    hand.press(page.get_by_role("link", name="Rules", exact=True))
-    add(hand, "email", f"Me {HOSTILE}", "nobody")
+    visitor.check_screen(colours=True)
+    visitor.press(page.get_by_role("link", name="Rules", exact=True))
+    add(visitor, "email", f"Me {HOSTILE}", "nobody")
     expect(page.locator("form .refusal")).to_contain_text("must be a valid e-mail address.")
-    hand.look()
-    add(hand, "email", f"Me {HOSTILE}", user.email)
+    visitor.check_screen()
+    add(visitor, "email", f"Me {HOSTILE}", user.email)
     expect(page.get_by_role("status").first).to_contain_text("Test it now.")
     mailbox.refusal = "550 No such user here"
-    hand.press(channel(hand, "Me").get_by_role("button", name="Test"))
-    expect(channel(hand, "Me").get_by_role("alert")).to_contain_text("Check its spelling.")
-    hand.look()
+    visitor.press(channel(visitor, "Me").get_by_role("button", name="Test"))
+    expect(channel(visitor, "Me").get_by_role("alert")).to_contain_text("Check its spelling.")
+    visitor.check_screen()
     mailbox.refusal = ""
-    hand.press(channel(hand, "Me").get_by_role("button", name="Test"))
-    expect(channel(hand, "Me").get_by_role("status")).to_contain_text("Test sent")
-    assert mailbox.taken[mail_count]["To"] == user.email
-    add(hand, "webhook", "Team", slack.url)
+    visitor.press(channel(visitor, "Me").get_by_role("button", name="Test"))
+    expect(channel(visitor, "Me").get_by_role("status")).to_contain_text("Test sent")
+    assert mailbox.messages[mail_count]["To"] == user.email
+    add(visitor, "webhook", "Team", slack.url)
     slack.status = 404
-    hand.press(channel(hand, "Team").get_by_role("button", name="Test"))
-    expect(channel(hand, "Team").get_by_role("alert")).to_contain_text("Create a new webhook")
+    visitor.press(channel(visitor, "Team").get_by_role("button", name="Test"))
+    expect(channel(visitor, "Team").get_by_role("alert")).to_contain_text("Create a new webhook")
     slack.status = 200
-    hand.press(channel(hand, "Team").get_by_role("button", name="Test"))
-    expect(channel(hand, "Team").get_by_role("status")).to_contain_text("Test sent")
-    assert slack.taken[-1]["text"].startswith("*Test of the channel Team*")
+    visitor.press(channel(visitor, "Team").get_by_role("button", name="Test"))
+    expect(channel(visitor, "Team").get_by_role("status")).to_contain_text("Test sent")
+    assert slack.messages[-1]["text"].startswith("*Test of the channel Team*")
     assert "secret" not in page.content()
-    hand.look(colours=True)
-    hand.press(page.get_by_role("link", name="Open", exact=True))
-    hand.press(page.get_by_role("button", name=re.compile("^Mark as seen")))
+    visitor.check_screen(colours=True)
+    visitor.press(page.get_by_role("link", name="Open", exact=True))
+    visitor.press(page.get_by_role("button", name=re.compile("^Mark as seen")))
     expect(page.get_by_text("Marked as seen", exact=False).first).to_be_visible()
-    assert only_refusals(hand.one.reports), hand.one.reports
+    assert only_refusals(visitor.visit.reports), visitor.visit.reports
 
 
-def test_a_report_every_monday_at_eight(hand: Hand, user: User, space_id: int) -> None:
+def test_a_report_every_monday_at_eight(visitor: Visitor, user: User, space_id: int) -> None:
     """A user gets from the report to the schedule without typing."""
-    page = hand.page
-    hand.one.goto(f"/console/spaces/{space_id}/paths?period=yesterday")
-    if hand.way == "keyboard":
-        hand.open(page.locator(".show-filters"))
-    hand.open(page.locator(".choices-bar summary").get_by_text("Share", exact=True))
-    hand.press(page.get_by_role("link", name="Schedule by e-mail"))
+    page = visitor.page
+    visitor.visit.goto(f"/console/spaces/{space_id}/paths?period=yesterday")
+    if visitor.device == "keyboard":
+        visitor.open(page.locator(".show-filters"))
+    visitor.open(page.locator(".choices-bar summary").get_by_text("Share", exact=True))
+    visitor.press(page.get_by_role("link", name="Schedule by e-mail"))
     expect(page.get_by_label(f"Me ({user.email})")).to_be_checked()
-    hand.look()
-    hand.press(page.get_by_role("button", name="Schedule", exact=True))
+    visitor.check_screen()
+    visitor.press(page.get_by_role("button", name="Schedule", exact=True))
     expect(page.get_by_text("every Monday at 08:00")).to_be_visible()
-    hand.look()
-    assert only_refusals(hand.one.reports), hand.one.reports
+    visitor.check_screen()
+    assert only_refusals(visitor.visit.reports), visitor.visit.reports
 
 
-def test_a_rule_about_the_roas_of_meta(hand: Hand, space_id: int) -> None:
-    page = hand.page
-    hand.one.goto(f"/console/spaces/{space_id}/alerts/rules")
+def test_a_rule_about_the_roas_of_meta(visitor: Visitor, space_id: int) -> None:
+    page = visitor.page
+    visitor.visit.goto(f"/console/spaces/{space_id}/alerts/rules")
     form = page.locator("form:has(#measure-figure)")
     form.get_by_label("Of", exact=True).select_option(label="Meta Ads")
-    hand.type(form.get_by_label("Threshold"), "2")
-    hand.look()
-    hand.press(page.get_by_role("button", name="Add rule", exact=True))
+    visitor.type(form.get_by_label("Threshold"), "2")
+    visitor.check_screen()
+    visitor.press(page.get_by_role("button", name="Add rule", exact=True))
     expect(page.get_by_role("rowheader", name="ROAS of Meta Ads is below 2")).to_be_visible()
-    hand.look()
-    assert only_refusals(hand.one.reports), hand.one.reports
+    visitor.check_screen()
+    assert only_refusals(visitor.visit.reports), visitor.visit.reports

@@ -95,7 +95,9 @@ def test_it_works(
     assert reports == []
 
 
-def test_saying_no(make_page: Callable[..., Page], installation: Installation, space_id: int) -> None:
+def test_the_user_can_decline(
+    make_page: Callable[..., Page], installation: Installation, space_id: int
+) -> None:
     person = installation.person(space_id, installation.make_space(), logged_in=False)
     page = make_page()
     with waiting() as application:
@@ -109,7 +111,7 @@ def test_saying_no(make_page: Callable[..., Page], installation: Installation, s
     assert make_query(application.received[0])["error"] == "access_denied"
 
 
-def test_being_somebody_else(
+def test_another_user_can_log_in(
     make_page: Callable[..., Page], installation: Installation, space_id: int
 ) -> None:
     person, other_person = (installation.person(space_id, logged_in=False) for _ in range(2))
@@ -139,11 +141,11 @@ def test_an_application_with_a_scheme_of_its_own(
     assistant = installation.assistant("cursor://anysphere.cursor-mcp/oauth/callback")
     open_request(page, installation, assistant, person)
     page.get_by_role("button", name="Connect", exact=True).click()
-    wait_until(lambda: _seen(page, answers))
+    wait_until(lambda: _has_location(page, answers))
     assert not [text for text in reports if "Content Security Policy" in text]
 
 
-def _seen(page: Page, answers: list[str]) -> bool:
+def _has_location(page: Page, answers: list[str]) -> bool:
     page.evaluate("0")  # let pending events arrive
     return any(location.startswith("cursor://") for location in answers)
 
@@ -246,10 +248,10 @@ def test_the_page_is_not_framed(
         reports: list[str] = []
         page.on("console", lambda message: reports.append(message.text))
         page.goto(evil.url)
-        wait_until(lambda: _reported(page, reports))
+        wait_until(lambda: _has_report(page, reports))
         assert not any("Connect Test?" in frame.content() for frame in page.frames[1:])
 
 
-def _reported(page: Page, reports: list[str]) -> bool:
+def _has_report(page: Page, reports: list[str]) -> bool:
     page.evaluate("0")
     return any("frame-ancestors" in text for text in reports)

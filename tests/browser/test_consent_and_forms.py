@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, Page
 
-from tests.browser.conftest import Shop, idle, ready
+from tests.browser.conftest import Shop, idle, wait_until_ready
 
 
-def kept(page: Page) -> list[Any]:
+def read_storage(page: Page) -> list[Any]:
     return page.evaluate("[document.cookie, Object.keys(localStorage)]")
 
 
@@ -18,83 +18,83 @@ class TestConsent:
     def test_withheld_nothing_is_sent_or_stored(self, shop: Shop, page: Page) -> None:
         shop.put("/asks", attributes='data-consent="required"')
         page.goto(shop.url("/asks?utm_source=x"))
-        ready(page)
+        wait_until_ready(page)
         page.evaluate("history.pushState({}, '', '/asks/2')")
         page.evaluate("trk.track('purchase', {amount: 1})")
         idle(page)
-        assert kept(page) == ["", []]
+        assert read_storage(page) == ["", []]
         assert page.evaluate("[trkToken(), trkFingerprint()]") == ["", ""]
         assert shop.site.rows() == []
         page.evaluate("trk.consent({ad_user_data: true, ad_personalization: false})")
-        hits = shop.of("hit", 2)
+        hits = shop.wait_for_items("hit", 2)
         assert [hit["url"] for hit in hits] == [shop.url("/asks?utm_source=x"), shop.url("/asks/2")]
-        (purchase,) = shop.of("event", 1)
+        (purchase,) = shop.wait_for_items("event", 1)
         assert (purchase["ad_user_data"], purchase["ad_personalization"]) == (True, False)
         page.goto(shop.url("/asks?again"))  # consent is remembered
-        shop.of("hit", 3)
+        shop.wait_for_items("hit", 3)
 
     def test_left_without_a_word_nothing_was_there(self, shop: Shop, page: Page) -> None:
         shop.put("/asks", attributes='data-consent="required"')
         page.goto(shop.url("/asks"))
-        ready(page)
+        wait_until_ready(page)
         page.goto(shop.url("/asks?2"))
-        ready(page)
+        wait_until_ready(page)
         page.evaluate("trk.consent(true)")
-        assert [hit["url"] for hit in shop.of("hit", 1)] == [shop.url("/asks?2")]
+        assert [hit["url"] for hit in shop.wait_for_items("hit", 1)] == [shop.url("/asks?2")]
 
     def test_managed_each_page_waits_for_its_answer(self, shop: Shop, page: Page) -> None:
         shop.put("/asks", attributes='data-consent="managed"')
         page.goto(shop.url("/asks"))
-        ready(page)
+        wait_until_ready(page)
         page.evaluate("trk.consent(true)")
-        shop.of("hit", 1)
+        shop.wait_for_items("hit", 1)
         page.goto(shop.url("/asks?2"))
-        ready(page)
+        wait_until_ready(page)
         idle(page)
         assert len(shop.site.rows()) == 1
-        assert [key.partition(".")[0] for key in kept(page)[1]] == ["trk_token"]
+        assert [key.partition(".")[0] for key in read_storage(page)[1]] == ["trk_token"]
         page.evaluate("trk.consent(true)")
-        assert len({hit["trk_token"] for hit in shop.of("hit", 2)}) == 1
+        assert len({hit["trk_token"] for hit in shop.wait_for_items("hit", 2)}) == 1
 
     def test_withdrawn_everything_is_forgotten(self, shop: Shop, page: Page, context: BrowserContext) -> None:
         page.goto(shop.url())
-        shop.of("hit", 1)
+        shop.wait_for_items("hit", 1)
         page.wait_for_function("() => document.cookie.includes('trk_token=')")
         page.evaluate("trk.consent(false)")
-        assert kept(page)[0] == ""
+        assert read_storage(page)[0] == ""
         assert [
             stored_cookie for stored_cookie in context.cookies() if stored_cookie["name"] == "trk_token"
         ] == []
-        assert [key.partition(".")[0] for key in kept(page)[1]] == ["trk_consent"]
+        assert [key.partition(".")[0] for key in read_storage(page)[1]] == ["trk_consent"]
         page.evaluate("trk.track('purchase', {})")
         page.reload()
-        ready(page)
+        wait_until_ready(page)
         idle(page)
         assert len(shop.site.rows()) == 1
         page.evaluate("trk.consent(true)")
-        assert len({hit["trk_token"] for hit in shop.of("hit", 2)}) == 2
+        assert len({hit["trk_token"] for hit in shop.wait_for_items("hit", 2)}) == 2
 
     @pytest.mark.parametrize("signal", ["doNotTrack: '1'", "globalPrivacyControl: true"])
     def test_what_the_browser_asks_for(self, shop: Shop, page: Page, signal: str) -> None:
         name, _, value = signal.partition(": ")
         page.add_init_script(f"Object.defineProperty(navigator, '{name}', {{get: () => {value}}})")
         page.goto(shop.url())
-        ready(page)
+        wait_until_ready(page)
         idle(page)
-        assert (shop.site.rows(), kept(page)) == ([], ["", []])
+        assert (shop.site.rows(), read_storage(page)) == ([], ["", []])
         page.evaluate("trk.consent(true)")
-        shop.of("hit", 1)
+        shop.wait_for_items("hit", 1)
 
     def test_advertising_refused_its_cookies_stay(
         self, shop: Shop, page: Page, context: BrowserContext
     ) -> None:
         context.add_cookies([{"name": "_fbc", "value": "fb.1.c", "url": shop.url()}])
         page.goto(shop.url())
-        assert shop.of("hit", 1)[0]["cookies"] == {"fbc": "fb.1.c"}
-        ready(page)
+        assert shop.wait_for_items("hit", 1)[0]["cookies"] == {"fbc": "fb.1.c"}
+        wait_until_ready(page)
         page.evaluate("trk.consent({ad_user_data: false})")
         page.evaluate("trk.page()")
-        assert "cookies" not in shop.of("hit", 2)[1]
+        assert "cookies" not in shop.wait_for_items("hit", 2)[1]
 
 
 FORM = """
@@ -116,9 +116,9 @@ class TestForms:
     def test_who_sends_one(self, shop: Shop, page: Page, script: str, form: str) -> None:
         shop.put("/form", attributes=script, body=FORM.format(attributes=form))
         page.goto(shop.url("/form"))
-        ready(page)
+        wait_until_ready(page)
         page.click("button")
-        (person,) = shop.of("identify", 1)
+        (person,) = shop.wait_for_items("identify", 1)
         fields = {name: person[name] for name in person if name not in VISITOR}
         assert fields == {
             "email": "ada@example.com", "phone": "+49 151", "first_name": "Ada",
@@ -131,10 +131,10 @@ class TestForms:
     def test_not_where_it_is_not_asked_for(self, shop: Shop, page: Page, script: str, form: str) -> None:
         shop.put("/form", attributes=script, body=FORM.format(attributes=form))
         page.goto(shop.url("/form"))
-        ready(page)
+        wait_until_ready(page)
         page.click("button")
         page.evaluate("trk.page()")
-        shop.of("hit", 2)
+        shop.wait_for_items("hit", 2)
         people = [person.get("email") for person in shop.site.payloads("identify")]
         assert people == []
 

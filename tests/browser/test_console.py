@@ -232,7 +232,7 @@ def test_a_form_on_another_site(
     visitor = visit()
     visitor.log_in(user)
     form = f'<form method=post action="{visitor.base_url}/console/account/name"><input name=name value=x>'
-    listener = ThreadingHTTPServer(("127.0.0.1", 0), _page_of(f"{form}<button>Win</button></form>"))
+    listener = ThreadingHTTPServer(("127.0.0.1", 0), _make_page(f"{form}<button>Win</button></form>"))
     thread = Thread(target=listener.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
     try:
@@ -246,7 +246,7 @@ def test_a_form_on_another_site(
     assert accounts.run(lambda c: fetch_user(c, user.id)).name == "Ada"
 
 
-def _page_of(html: str) -> type[BaseHTTPRequestHandler]:
+def _make_page(html: str) -> type[BaseHTTPRequestHandler]:
     class Page(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             self.send_response(200)

@@ -15,7 +15,7 @@ SOME = ("index.html", "tutorial.html", "glossary.html", "attribution.html", "dec
 """Pages of each kind; HEADWATER_DOCUMENTATION=all checks every page."""
 
 
-def looked_at(folder: Path) -> list[str]:
+def choose_pages(folder: Path) -> list[str]:
     if os.environ.get("HEADWATER_DOCUMENTATION") != "all":
         return list(SOME)
     return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.html"))
@@ -23,7 +23,7 @@ def looked_at(folder: Path) -> list[str]:
 
 def test_it_works(site_folder: Path, page: Page, node: Node) -> None:
     page.add_init_script(path=str(node.package("axe-core/axe.min.js")))
-    for index, path in enumerate(looked_at(site_folder)):
+    for index, path in enumerate(choose_pages(site_folder)):
         page.goto((site_folder / path).as_uri())
         check_widths(page, path, index)
 

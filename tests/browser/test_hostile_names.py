@@ -55,9 +55,9 @@ def rename(connection: Connection, user: User, text: str) -> None:
     connection.execute("UPDATE users SET name = %s WHERE id = %s", (text, user.id))
 
 
-def shows(one: Visit, path: str, *payloads: str) -> None:
+def shows(visit: Visit, path: str, *payloads: str) -> None:
     """Open a page, and check that it has each payload as text and that none has run."""
-    text = one.text(path)
+    text = visit.text(path)
     assert [payload for payload in payloads if squeeze(payload) not in text] == [], path
 
 

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page
 
 from headwater.intake.pipeline import steps
-from tests.browser.conftest import Shop, ready
+from tests.browser.conftest import Shop, wait_until_ready
 from tests.support.pipeline import Stage as Queue
 from tests.support.reading_fixtures import Api
 from tests.support.sites import GOOGLEBOT
@@ -25,10 +25,10 @@ def follow(shop: Shop, page: Page, host: str, target: str) -> None:
     shop.pages["/elsewhere"] = f'<a href="{shop.url(target)}">to the shop</a>'
     page.goto(shop.url("/elsewhere", host=host))
     page.click("a")
-    ready(page)
+    wait_until_ready(page)
 
 
-def settled(page: Page) -> None:
+def wait_for_queue(page: Page) -> None:
     """Wait until the page's queue is empty."""
     page.wait_for_function("() => !Object.keys(localStorage).some(k => /queue/.test(k))")
 
@@ -36,15 +36,15 @@ def settled(page: Page) -> None:
 def test_the_shop_s_journey_and_credits_are_right(shop: Shop, page: Page, api: Api, stage: Any) -> None:
     follow(shop, page, "search.example", "/?gclid=Cj0abc&utm_campaign=spring")
     page.evaluate("history.pushState({}, '', '/shoes')")
-    settled(page)
+    wait_for_queue(page)
     follow(shop, page, "mail.example", "/?utm_source=newsletter&utm_medium=email")
-    settled(page)
+    wait_for_queue(page)
     page.goto(shop.url("/", host="blog.shop.example"))  # the shop's own host: no touch
-    ready(page)
-    settled(page)
+    wait_until_ready(page)
+    wait_for_queue(page)
     page.evaluate("trk.identify({email: 'ada@example.com', full_name: 'Ada Lovelace'})")
     page.evaluate("trk.track('purchase', {amount: 100, order_id: 'o-1'})")
-    settled(page)
+    wait_for_queue(page)
     Queue(stage.connection, stage.space_id).process()
 
     response = api.get("/contacts/by-email/ada@example.com", params={

@@ -14,7 +14,7 @@ from psycopg import Connection
 
 from headwater.spaces.accounts.users import User
 from tests.browser.test_accessibility import check
-from tests.browser.test_accessibility import look as look  # noqa: PLC0414 # a fixture
+from tests.browser.test_accessibility import open_console as open_console  # noqa: PLC0414 # a fixture
 from tests.browser.test_console import PAYLOADS, Visit
 from tests.browser.test_console import user as user  # noqa: PLC0414 # a fixture
 from tests.browser.test_console import visit as visit  # noqa: PLC0414 # a fixture
@@ -124,7 +124,9 @@ def test_live_follows(visit: Callable[..., Visit], user: User, space_id: int, st
     assert visitor.reports == []
 
 
-def test_hostile_names_under_axe(look: Callable[..., Visit], user: User, space_id: int, stage: Stage) -> None:
+def test_hostile_names_under_axe(
+    open_console: Callable[..., Visit], user: User, space_id: int, stage: Stage
+) -> None:
     """Every state missing from the list of all pages, with names that contain markup."""
     now = datetime.now(UTC)
     for payload in PAYLOADS[:12]:
@@ -139,7 +141,7 @@ def test_hostile_names_under_axe(look: Callable[..., Visit], user: User, space_i
         "id": 10**9, "kind": "event", "received_at": now, "sender": "api_key", "payload": "{}",
         "reason": "processing_error", "detail": PAYLOADS[0],
     })  # fmt: skip
-    visitor = look(390)
+    visitor = open_console(390)
     visitor.log_in(user)
     base = f"/console/spaces/{space_id}"
     for end in ("/live", "/live?kind=problems", f"/links?address={PAGE}&source=direct"):

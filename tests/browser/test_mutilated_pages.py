@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page
 
-from tests.browser.conftest import STUB, Shop, ready
+from tests.browser.conftest import STUB, Shop, wait_until_ready
 from tests.support.waiting import wait_until
 
 QUOTED = "function () { return JSON.stringify(String(this)) }"
@@ -83,25 +83,25 @@ def test_it_works(shop: Shop, page: Page, name: str) -> None:
         f"<script>{MUTILATIONS[name]}</script>{shop.snippet()}"
     )
     page.goto(shop.url("/mutilated?utm_source=news"))
-    (purchase,) = shop.of("event", 1)
+    (purchase,) = shop.wait_for_items("event", 1)
     assert (purchase["amount"], purchase["order_id"]) == ("12.5", "o-1")
     assert purchase["url"] == shop.url("/mutilated?utm_source=news")
-    (hit,) = shop.of("hit", 1)
+    (hit,) = shop.wait_for_items("hit", 1)
     assert hit["url"] == shop.url("/mutilated?utm_source=news")
-    (person,) = shop.of("identify", 1)
+    (person,) = shop.wait_for_items("identify", 1)
     assert (person["email"], person["first_name"]) == ("ada@example.com", "Ada")
 
 
 def test_what_is_malformed_is_left_out_alone(shop: Shop, page: Page) -> None:
     page.goto(shop.url())
-    ready(page)
+    wait_until_ready(page)
     page.evaluate(
         "() => { trk.track('purchase', {amount: 'much', order_id: 'o-1'});"
         " trk.identify({email: 'nobody'}); trk.consent({ad_user_data: 'granted', extra: []});"
         " trk.track('purchase', {order_id: 'half \\ud800 a pair', order_name: 'a\\0b'});"
         " trk.track('purchase', {order_id: 'o-2'}) }"
     )
-    orders = {order["order_id"]: order for order in shop.of("event", 2)}
+    orders = {order["order_id"]: order for order in shop.wait_for_items("event", 2)}
     assert set(orders) == {"half \ufffd a pair", "o-2"}
     assert orders["o-2"]["ad_user_data"] is True
     wait_until(lambda: len(shop.site.payloads("hit")) == 1)

@@ -13,7 +13,7 @@ from psycopg import Connection
 
 from headwater.spaces.accounts.users import User
 from tests.browser.test_accessibility import LONG, WIDTHS, check_widths
-from tests.browser.test_accessibility import look as look  # noqa: PLC0414 # a fixture
+from tests.browser.test_accessibility import open_console as open_console  # noqa: PLC0414 # a fixture
 from tests.browser.test_console import PAYLOADS, Visit
 from tests.browser.test_console import user as user  # noqa: PLC0414 # a fixture
 from tests.browser.test_console import visit as visit  # noqa: PLC0414 # a fixture
@@ -57,14 +57,16 @@ def test_it_works(
     assert visitor.reports == []
 
 
-def test_many_and_hostile(look: Callable[..., Visit], user: User, stage: Stage, space_id: int) -> None:
+def test_many_hostile_notes_are_shown(
+    open_console: Callable[..., Visit], user: User, stage: Stage, space_id: int
+) -> None:
     sell(stage)
     for number, text in enumerate([*(payload[:200] for payload in PAYLOADS[:20]), LONG[:200]]):
         stage.connection.execute(
             "INSERT INTO chart_notes (space_id, day, text) VALUES (%s, current_date - %s, %s)",
             (space_id, 1 + number % 9, text),
         )
-    visitor = look(WIDTHS[0])
+    visitor = open_console(WIDTHS[0])
     visitor.log_in(user)
     for end in ("", "/notes"):
         visitor.goto(f"/console/spaces/{space_id}{end}")

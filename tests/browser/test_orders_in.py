@@ -48,43 +48,43 @@ scripts.
 """
 
 
-class Hand:
+class Visitor:
     """A user who works by mouse or by keyboard alone. Axe checks every state."""
 
-    def __init__(self, one: Visit, way: str) -> None:
-        self.one, self.page, self.way = one, one.page, way
+    def __init__(self, visit: Visit, device: str) -> None:
+        self.visit, self.page, self.device = visit, visit.page, device
 
-    def press(self, place: Locator) -> None:
-        expect(place).to_be_visible()
-        if self.way == "keyboard":
-            reach(self.page, place)
+    def press(self, element: Locator) -> None:
+        expect(element).to_be_visible()
+        if self.device == "keyboard":
+            reach(self.page, element)
         with self.page.expect_navigation():
-            if self.way == "keyboard":
+            if self.device == "keyboard":
                 self.page.keyboard.press("Enter")
             else:
-                place.click()
+                element.click()
 
-    def open(self, place: Locator) -> None:
+    def open(self, element: Locator) -> None:
         """Open a folded question, or tick a box."""
-        if self.way == "keyboard":
-            reach(self.page, place)
+        if self.device == "keyboard":
+            reach(self.page, element)
             self.page.keyboard.press("Space")
         else:
-            place.click()
+            element.click()
 
-    def type(self, place: Locator, text: str) -> None:
-        if self.way == "keyboard":
-            reach(self.page, place)
+    def type(self, element: Locator, text: str) -> None:
+        if self.device == "keyboard":
+            reach(self.page, element)
             self.page.keyboard.press("Control+A")
             self.page.keyboard.type(text)
         else:
-            place.fill(text)
+            element.fill(text)
 
-    def look(self, *, colours: bool = False) -> None:
+    def check_screen(self, *, colours: bool = False) -> None:
         """Check that the page is no wider than the screen, and passes axe. If its `colours` are new, check it
         on a desktop in dark mode, too, which takes longer.
         """
-        if self.way == "no scripts":
+        if self.device == "no scripts":
             return
         # A page doesn't reload itself while one of its elements has the focus.
         self.page.locator("main").focus()
@@ -102,7 +102,7 @@ class Hand:
 
 
 @pytest.fixture(params=LOOKS, ids=lambda look: look[0])
-def hand(request: pytest.FixtureRequest, visit: Callable[..., Visit], node: Node, user: User) -> Hand:
+def visitor(request: pytest.FixtureRequest, visit: Callable[..., Visit], node: Node, user: User) -> Visitor:
     way, options = request.param
     script = node.package("axe-core/axe.min.js")
     visitor = visit(bypass_csp=way != "no scripts", **options)
@@ -110,7 +110,7 @@ def hand(request: pytest.FixtureRequest, visit: Callable[..., Visit], node: Node
         visitor.page.add_init_script(path=str(script))
     visitor.log_in(user)
     visitor.goto("/console")
-    return Hand(visitor, way)
+    return Visitor(visitor, way)
 
 
 def only_refusals(reports: list[str]) -> bool:
@@ -129,77 +129,77 @@ def deliver(address: str, secret: str, kind: str = "woocommerce") -> int:
     return answer.status_code
 
 
-def test_a_webhook_from_nothing_to_an_order(hand: Hand, space_id: int) -> None:
-    page, orders = hand.page, f"/console/spaces/{space_id}/orders"
-    hand.one.goto(orders)
-    hand.look()
-    hand.press(page.get_by_role("link", name=re.compile("^WooCommerce")))
-    hand.look()
-    hand.type(page.get_by_label("Name"), " ")
-    hand.press(page.get_by_role("button", name="Create webhook"))
+def test_a_webhook_from_nothing_to_an_order(visitor: Visitor, space_id: int) -> None:
+    page, orders = visitor.page, f"/console/spaces/{space_id}/orders"
+    visitor.visit.goto(orders)
+    visitor.check_screen()
+    visitor.press(page.get_by_role("link", name=re.compile("^WooCommerce")))
+    visitor.check_screen()
+    visitor.type(page.get_by_label("Name"), " ")
+    visitor.press(page.get_by_role("button", name="Create webhook"))
     expect(page.locator(".refusal")).to_have_text("Must not be empty.")
-    hand.look()
-    hand.type(page.get_by_label("Name"), f"Shop {HOSTILE}")
-    hand.press(page.get_by_role("button", name="Create webhook"))
+    visitor.check_screen()
+    visitor.type(page.get_by_label("Name"), f"Shop {HOSTILE}")
+    visitor.press(page.get_by_role("button", name="Create webhook"))
     expect(page.get_by_text("cannot be shown again")).to_have_count(2)
-    hand.look()
+    visitor.check_screen()
     secret = page.locator("#secret-made").inner_text()
     address = page.locator("#address").inner_text()
     assert (deliver(address, "wrong"), deliver(address, secret)) == (401, 200)
-    hand.one.goto(orders)
-    hand.look()
-    hand.press(page.locator("table").get_by_role("link", name=re.compile("^Shop")))
+    visitor.visit.goto(orders)
+    visitor.check_screen()
+    visitor.press(page.locator("table").get_by_role("link", name=re.compile("^Shop")))
     expect(page.locator("table.deliveries")).to_contain_text("became purchase")
     expect(page.locator("table.deliveries")).to_contain_text("Copy the signing secret from")
-    hand.look(colours=True)
-    hand.press(page.locator("table.deliveries tbody a").first)
+    visitor.check_screen(colours=True)
+    visitor.press(page.locator("table.deliveries tbody a").first)
     expect(page.get_by_role("heading", name="Result with the current settings")).to_be_visible()
-    hand.look()
-    hand.press(page.locator(".trail").get_by_role("link", name=re.compile("^Shop <")))
-    hand.press(page.get_by_role("link", name="Edit the mapping"))
+    visitor.check_screen()
+    visitor.press(page.locator(".trail").get_by_role("link", name=re.compile("^Shop <")))
+    visitor.press(page.get_by_role("link", name="Edit the mapping"))
     page.get_by_label("Field 1", exact=True).select_option("email")
-    hand.type(page.get_by_label("Expression of field 1"), "billing.email)")
-    hand.press(page.get_by_role("button", name="Save the mapping"))
+    visitor.type(page.get_by_label("Expression of field 1"), "billing.email)")
+    visitor.press(page.get_by_role("button", name="Save the mapping"))
     expect(page.locator(".refusal")).to_contain_text("Cannot be read at character 14")
-    hand.look()
-    hand.type(page.get_by_label("Expression of field 1"), "billing.email")
-    hand.press(page.get_by_role("button", name="Preview with the latest"))
+    visitor.check_screen()
+    visitor.type(page.get_by_label("Expression of field 1"), "billing.email")
+    visitor.press(page.get_by_role("button", name="Preview with the latest"))
     expect(page.get_by_text("Nothing is saved yet.")).to_be_visible()
-    hand.look()
-    hand.press(page.get_by_role("button", name="Save the mapping"))
+    visitor.check_screen()
+    visitor.press(page.get_by_role("button", name="Save the mapping"))
     expect(page.get_by_text("The mapping is saved")).to_be_visible()
-    assert only_refusals(hand.one.reports), hand.one.reports
+    assert only_refusals(visitor.visit.reports), visitor.visit.reports
 
 
-def test_a_sender_that_makes_its_secret_once_it_knows_the_address(hand: Hand, space_id: int) -> None:
-    page = hand.page
-    hand.one.goto(f"/console/spaces/{space_id}/orders/webhooks/new?type=shopify")
-    hand.press(page.get_by_role("button", name="Create webhook"))
+def test_a_sender_that_makes_its_secret_once_it_knows_the_address(visitor: Visitor, space_id: int) -> None:
+    page = visitor.page
+    visitor.visit.goto(f"/console/spaces/{space_id}/orders/webhooks/new?type=shopify")
+    visitor.press(page.get_by_role("button", name="Create webhook"))
     address = page.locator("#address")
     expect(page.locator(".guide")).to_contain_text("paste it below")
     expect(page.get_by_text("cannot be shown again")).to_be_visible()
-    hand.look(colours=True)
+    visitor.check_screen(colours=True)
     first = address.inner_text()
-    hand.type(page.get_by_label("Signing secret"), "shp-1")
-    hand.press(page.get_by_role("button", name="Save the secret"))
+    visitor.type(page.get_by_label("Signing secret"), "shp-1")
+    visitor.press(page.get_by_role("button", name="Save the secret"))
     expect(page.get_by_text("The signing secret is saved")).to_be_visible()
     expect(address).to_have_count(0)
     assert deliver(first, "shp-1", "shopify") == 200
 
-    hand.press(page.locator(".trail a[href$='/orders']"))
-    hand.look()
-    hand.press(page.get_by_role("link", name="New address for Shopify"))
-    hand.open(page.locator("#new-address summary"))
+    visitor.press(page.locator(".trail a[href$='/orders']"))
+    visitor.check_screen()
+    visitor.press(page.get_by_role("link", name="New address for Shopify"))
+    visitor.open(page.locator("#new-address summary"))
     expect(page.get_by_text("stops working immediately. Deliveries")).to_be_visible()
-    hand.press(page.locator("#new-address button"))
-    hand.look()
+    visitor.press(page.locator("#new-address button"))
+    visitor.check_screen()
     second = address.inner_text()
     assert (deliver(first, "shp-1", "shopify"), deliver(second, "shp-1", "shopify")) == (404, 200)
-    assert hand.one.reports == []
+    assert visitor.visit.reports == []
 
 
 def test_a_file_from_nothing_to_its_rows(
-    hand: Hand, console: Running, space_id: int, connection: psycopg.Connection, database_url: str  # noqa: F811
+    visitor: Visitor, console: Running, space_id: int, connection: psycopg.Connection, database_url: str  # noqa: F811
 ) -> None:  # fmt: skip
     def store() -> None:
         with psycopg.connect(database_url, autocommit=True) as working:
@@ -209,41 +209,41 @@ def test_a_file_from_nothing_to_its_rows(
         with ThreadPoolExecutor(1) as pool:  # the driver's event loop runs in this thread
             pool.submit(store).result()
 
-    page = hand.page
-    hand.one.goto(f"/console/spaces/{space_id}/orders")
-    hand.press(page.get_by_role("link", name=re.compile("^A CSV file")))
-    hand.look()
+    page = visitor.page
+    visitor.visit.goto(f"/console/spaces/{space_id}/orders")
+    visitor.press(page.get_by_role("link", name=re.compile("^A CSV file")))
+    visitor.check_screen()
     file = page.get_by_label("File", exact=True)
     file.set_input_files([{"name": "a.csv", "mimeType": "text/csv", "buffer": b"PK\x03\x04"}])
-    hand.press(page.get_by_role("button", name="Upload"))
+    visitor.press(page.get_by_role("button", name="Upload"))
     expect(page.locator(".refusal")).to_contain_text("This is an Excel workbook")
-    hand.look()
+    visitor.check_screen()
     file.set_input_files([{"name": f"{HOSTILE}.csv", "mimeType": "text/csv", "buffer": ORDERS}])
-    hand.press(page.get_by_role("button", name="Upload"))
+    visitor.press(page.get_by_role("button", name="Upload"))
     expect(page.get_by_label("Field of Gesamtbetrag")).to_have_value("amount")
     expect(page.get_by_label("Amounts")).to_have_value("comma")
     expect(page.get_by_label("Dates")).to_have_value("dmy")
-    hand.look()
+    visitor.check_screen()
     page.get_by_label("Time zone").select_option("America/New_York")
-    hand.press(page.get_by_role("button", name="Check the file"))
+    visitor.press(page.get_by_role("button", name="Check the file"))
     expect(page.get_by_role("heading", name="Checking every row")).to_be_visible()
-    hand.look()
+    visitor.check_screen()
     let_the_worker_work()
     page.reload()
     expect(page.get_by_role("heading", name="1 row would be stored, 1 refused")).to_be_visible()
     expect(page.locator("table.preview")).to_contain_text("1234.5")
-    hand.look()
-    hand.press(page.get_by_role("button", name="Start the import"))
+    visitor.check_screen()
+    visitor.press(page.get_by_role("button", name="Start the import"))
     expect(page.get_by_text("The import has started")).to_be_visible()
-    hand.look()
+    visitor.check_screen()
     let_the_worker_work()
     page.reload()
     expect(page.get_by_role("heading", name="Done")).to_be_visible()
     expect(page.get_by_role("link", name="Download as CSV")).to_be_visible()
-    hand.look(colours=True)
+    visitor.check_screen(colours=True)
     (inbox_row,) = connection.execute(
         "SELECT payload::json FROM inbox WHERE space_id = %s", (space_id,)
     ).fetchall()
     assert inbox_row[0]["amount"] == "1234.5"
     assert inbox_row[0]["event_time"] == 1778679000000  # 13:30 UTC
-    assert only_refusals(hand.one.reports), hand.one.reports
+    assert only_refusals(visitor.visit.reports), visitor.visit.reports

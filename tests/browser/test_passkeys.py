@@ -24,7 +24,7 @@ ACCOUNT = "/console/account"
 
 
 @pytest.fixture
-def named(database_url: str, tmp_path: Path, passwords: Counting) -> Iterator[Running]:  # noqa: F811
+def named_host(database_url: str, tmp_path: Path, passwords: Counting) -> Iterator[Running]:  # noqa: F811
     application = run_application(Settings(data_dir=tmp_path), database_url, passwords, host="localhost")
     yield application
     application.stop()
@@ -38,7 +38,7 @@ def log_in(page: Page, base_url: str, email: str) -> None:
 
 
 def test_it_works(
-    named: Running, make_page: Callable[..., Page], accounts: Accounts, space_id: int,  # noqa: F811
+    named_host: Running, make_page: Callable[..., Page], accounts: Accounts, space_id: int,  # noqa: F811
     connection: psycopg.Connection,
 ) -> None:  # fmt: skip
     user, page = accounts.member(space_id), make_page()
@@ -50,7 +50,7 @@ def test_it_works(
     session.send("WebAuthn.enable")
     device = session.send("WebAuthn.addVirtualAuthenticator", {"options": AUTHENTICATOR})["authenticatorId"]
 
-    log_in(page, named.base_url, user.email)
+    log_in(page, named_host.base_url, user.email)
     page.get_by_role("link", name="Add passkey").click()
     page.get_by_label("Name").fill("Laptop")
     page.get_by_role("button", name="Add passkey").click()
@@ -59,25 +59,25 @@ def test_it_works(
     expect(page.get_by_role("button", name="Remove Laptop")).to_be_visible()
 
     page.context.clear_cookies()
-    page.goto(f"{named.base_url}/login?next={ACCOUNT}")
+    page.goto(f"{named_host.base_url}/login?next={ACCOUNT}")
     page.get_by_role("link", name="Log in with a passkey").click()
     page.get_by_role("button", name="Use passkey").click()
     expect(page).to_have_url(re.compile(f"{ACCOUNT}$"))
 
     page.context.clear_cookies()
-    log_in(page, named.base_url, user.email)
+    log_in(page, named_host.base_url, user.email)
     page.get_by_role("button", name="Use passkey").click()
     expect(page).to_have_url(re.compile(f"{ACCOUNT}$"))
 
     connection.execute("UPDATE passkeys SET sign_count = 1000 WHERE user_id = %s", [user.id])
     page.context.clear_cookies()
-    page.goto(f"{named.base_url}/login/passkey")
+    page.goto(f"{named_host.base_url}/login/passkey")
     page.get_by_role("button", name="Use passkey").click()
     expect(page.get_by_role("alert").filter(has_text="a copy of it was used before")).to_be_visible()
     reports[:] = [text for text in reports if "422" not in text]
 
     session.send("WebAuthn.setUserVerified", {"authenticatorId": device, "isUserVerified": False})
-    page.goto(f"{named.base_url}/login/passkey")
+    page.goto(f"{named_host.base_url}/login/passkey")
     page.get_by_role("button", name="Use passkey").click()
     expect(page.get_by_role("alert").filter(has_text="No passkey was used")).to_be_visible()
     assert reports == []

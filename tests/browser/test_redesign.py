@@ -82,8 +82,8 @@ def sell(stage: Stage) -> None:
                 "key": f"{platform}{days}".encode().ljust(16),
             }  # fmt: skip
             blank = dict.fromkeys(("account_id", "adset_id", "ad_id", "country"), "")
-            stage._insert("spend", {**blank, **spent}, returning="number")
-    stage._insert("revisions", {"revision": 1, "era": 1}, returning="revision")
+            stage._insert("spend", {**blank, **spent}, column="number")
+    stage._insert("revisions", {"revision": 1, "era": 1}, column="revision")
 
 
 @pytest.fixture(scope="module")

@@ -50,28 +50,28 @@ def sell(stage: Stage, **tags: str) -> None:
     stage.event(contact, event_time=AGO, amount="89.50")
 
 
-def journey(one: Visit, space_id: int, go: Callable[[Locator], None]) -> None:
-    """Go from the first page to the parameter that decided, using `go` for each step."""
-    page = one.page
-    one.goto(f"/console/spaces/{space_id}")
+def journey(visit: Visit, space_id: int, follow: Callable[[Locator], None]) -> None:
+    """Go from the first page to the parameter that decided, using `follow` for each step."""
+    page = visit.page
+    visit.goto(f"/console/spaces/{space_id}")
     expect(page.get_by_role("heading", name="Overview", level=1)).to_be_attached()
-    go(page.get_by_role("link", name="All channels"))
+    follow(page.get_by_role("link", name="All channels"))
     expect(page.get_by_role("heading", name="Channels", level=1)).to_be_visible()
     if page.locator(".filters-label").is_visible():
-        go(page.locator(".show-filters"))
-    go(page.locator(".choices-bar summary", has_text="How credit is given"))
-    go(page.locator(".credit-menu").get_by_role("link", name=re.compile("^Linear (?!paid)")))
+        follow(page.locator(".show-filters"))
+    follow(page.locator(".choices-bar summary", has_text="How credit is given"))
+    follow(page.locator(".credit-menu").get_by_role("link", name=re.compile("^Linear (?!paid)")))
     page.wait_for_url(re.compile("attribution_model=linear"))
     for title in ("Paid ads", "Google ads"):
-        go(page.locator("a.toggle", has_text=title))
+        follow(page.locator("a.toggle", has_text=title))
         expect(page.locator("a.toggle", has_text=title)).to_have_attribute("aria-expanded", "true")
-    go(page.get_by_role("row", name=re.compile("Boots")).get_by_role("link", name="89.50"))
+    follow(page.get_by_role("row", name=re.compile("Boots")).get_by_role("link", name="89.50"))
     page.wait_for_url(re.compile("/events"))
     expect(page.get_by_role("region", name="All of the list")).to_contain_text("89.50")
-    go(page.locator("table.events tbody th a"))
+    follow(page.locator("table.events tbody th a"))
     page.wait_for_url(re.compile(r"/events/\d+"))
     expect(page.locator("main")).to_contain_text("gclid=abc123")
-    go(page.locator("main").get_by_role("link", name="Ada Byron").first)
+    follow(page.locator("main").get_by_role("link", name="Ada Byron").first)
     page.wait_for_url(re.compile(r"/contacts/\d+"))
     expect(page.get_by_role("heading", name="Timeline")).to_be_visible()
 
@@ -84,13 +84,13 @@ def test_by_mouse(
     visitor = visit(**options)
     visitor.log_in(user)
 
-    def go(place: Locator) -> None:
-        if place.get_attribute("type") == "checkbox":
-            visitor.page.locator(f"label[for={place.get_attribute('id')}]").click()
+    def click(element: Locator) -> None:
+        if element.get_attribute("type") == "checkbox":
+            visitor.page.locator(f"label[for={element.get_attribute('id')}]").click()
         else:
-            place.click()
+            element.click()
 
-    journey(visitor, space_id, go)
+    journey(visitor, space_id, click)
     assert visitor.reports == []
 
 
@@ -103,11 +103,11 @@ def test_by_keyboard_alone(
     visitor = visit(**options)
     visitor.log_in(user)
 
-    def go(place: Locator) -> None:
-        reach(visitor.page, place)
-        visitor.page.keyboard.press("Space" if place.get_attribute("type") == "checkbox" else "Enter")
+    def click(element: Locator) -> None:
+        reach(visitor.page, element)
+        visitor.page.keyboard.press("Space" if element.get_attribute("type") == "checkbox" else "Enter")
 
-    journey(visitor, space_id, go)
+    journey(visitor, space_id, click)
     assert visitor.reports == []
 
 

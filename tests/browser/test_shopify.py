@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, Route
 
-from tests.browser.conftest import Shop, idle, ready
+from tests.browser.conftest import Shop, idle, wait_until_ready
 from tests.support.sizes import ROOT
 from tests.support.waiting import wait_until
 
@@ -79,8 +79,8 @@ def test_it_works(shop: Shop, page: Page, cart: list[dict[str, Any]]) -> None:
     variables = {"customer.email": "ada@example.com", "customer.id": 17}
     put(shop, BANNER % "true" + render(shop, **variables))
     page.goto(shop.url("/?gclid=abc"))
-    (hit,) = shop.of("hit", 1)
-    (person,) = shop.of("identify", 1)
+    (hit,) = shop.wait_for_items("hit", 1)
+    (person,) = shop.wait_for_items("identify", 1)
     assert (person["email"], person["tracking_id"]) == ("ada@example.com", "17")
     wait_for_cart(page, cart)
     assert cart == [{"attributes": {"trk_token": hit["trk_token"]}}]
@@ -91,11 +91,11 @@ def test_nothing_before_the_banner_and_the_rest_after_it(
 ) -> None:
     put(shop, BANNER % "false" + render(shop))
     page.goto(shop.url())
-    ready(page)
+    wait_until_ready(page)
     idle(page)
     assert (shop.site.rows(), cart) == ([], [])
     collect_consent(page, analyticsAllowed=True, marketingAllowed=False)
-    (hit,) = shop.of("hit", 1)
+    (hit,) = shop.wait_for_items("hit", 1)
     wait_for_cart(page, cart)
     assert cart == [{"attributes": {"trk_token": hit["trk_token"]}}]
     assert ads_allowed(shop, page) is False
@@ -112,7 +112,7 @@ def collect_consent(page: Page, **choice: bool) -> None:
 def ads_allowed(shop: Shop, page: Page) -> bool:
     """Return the consent of an event that the page reports."""
     page.evaluate("trk.track('purchase', {order_id: '1'})")
-    (event,) = shop.of("event", 1)
+    (event,) = shop.wait_for_items("event", 1)
     assert event["ad_user_data"] == event["ad_personalization"]
     return event["ad_user_data"]
 
@@ -121,7 +121,7 @@ def ads_allowed(shop: Shop, page: Page) -> bool:
 def test_consent_given_on_an_earlier_page_counts(shop: Shop, page: Page) -> None:
     put(shop, BANNER % "true" + render(shop))
     page.goto(shop.url())
-    ready(page)
+    wait_until_ready(page)
     assert ads_allowed(shop, page) is True
 
 
@@ -129,7 +129,7 @@ def test_consent_given_on_an_earlier_page_counts(shop: Shop, page: Page) -> None
 def test_without_the_sale_of_data_nothing_goes_to_ad_platforms(shop: Shop, page: Page) -> None:
     put(shop, BANNER % "false" + render(shop))
     page.goto(shop.url())
-    ready(page)
+    wait_until_ready(page)
     collect_consent(page, analyticsAllowed=True, marketingAllowed=True, saleOfDataAllowed=False)
     assert ads_allowed(shop, page) is False
 
@@ -139,7 +139,7 @@ def test_a_refusal_takes_the_token_out_of_the_cart(
 ) -> None:
     put(shop, BANNER % "true" + render(shop))
     page.goto(shop.url())
-    shop.of("hit", 1)
+    shop.wait_for_items("hit", 1)
     wait_for_cart(page, cart)
     collect_consent(page, analyticsAllowed=False)
     wait_until(lambda: len(cart) == 2, pause=lambda: page.wait_for_timeout(10))
@@ -151,10 +151,10 @@ def test_a_refusal_takes_the_token_out_of_the_cart(
 def test_consent_that_shopify_no_longer_has_does_not_count(shop: Shop, page: Page) -> None:
     put(shop, BANNER % "true" + render(shop))
     page.goto(shop.url())
-    shop.of("hit", 1)
+    shop.wait_for_items("hit", 1)
     put(shop, BANNER % "false" + render(shop))
     page.goto(shop.url("/?again"))
-    ready(page)
+    wait_until_ready(page)
     idle(page)
     assert len(shop.site.rows()) == 1
 
@@ -172,7 +172,7 @@ def test_a_cart_that_has_the_token_is_left_alone(shop: Shop, page: Page, cart: l
     put(shop, BANNER % "true" + render(shop, **{"cart.attributes.trk_token": "tok-1"}))
     page.context.add_cookies([{"name": "trk_token", "value": "tok-1", "url": shop.url()}])
     page.goto(shop.url())
-    shop.of("hit", 1)
+    shop.wait_for_items("hit", 1)
     idle(page)
     assert cart == []
 
@@ -196,7 +196,7 @@ def pixel(shop: Shop, token: str | None, calls: str) -> str:
     )
 
 
-def completed(checkout: dict[str, Any]) -> str:
+def complete_checkout(checkout: dict[str, Any]) -> str:
     event_data = json.dumps({"checkout": checkout})
     return f"heard.checkout_completed({{context, data: {event_data}}})"
 
@@ -210,10 +210,10 @@ def allow_frames(shop: Shop) -> None:
 
 def test_the_pixel_reports_from_a_frame_without_an_origin(shop: Shop, page: Page) -> None:
     allow_frames(shop)
-    shop.pages["/checkout"] = pixel(shop, "tok-9", completed(CHECKOUT))
+    shop.pages["/checkout"] = pixel(shop, "tok-9", complete_checkout(CHECKOUT))
     page.goto(shop.url("/checkout"))
-    (event,) = shop.of("event", 1)
-    (person,) = shop.of("identify", 1)
+    (event,) = shop.wait_for_items("event", 1)
+    (person,) = shop.wait_for_items("identify", 1)
     assert (event["order_id"], event["checkout_token"]) == ("820982911946154508", "ch-1")
     assert (event["trk_token"], event["url"]) == ("tok-9", "https://shop.example/thanks")
     assert event.get("amount") is None
@@ -225,12 +225,12 @@ def test_the_pixel_reports_from_a_frame_without_an_origin(shop: Shop, page: Page
 
 def test_without_a_token_or_a_person_the_pixel_is_silent(shop: Shop, page: Page) -> None:
     allow_frames(shop)
-    shop.pages["/checkout"] = pixel(shop, None, completed(CHECKOUT))
+    shop.pages["/checkout"] = pixel(shop, None, complete_checkout(CHECKOUT))
     methods: list[str] = []
     page.on("request", lambda request: methods.append(request.method))
     page.goto(shop.url("/checkout"))
     idle(page)
-    shop.pages["/checkout"] = pixel(shop, "tok-9", completed({"order": None}))
+    shop.pages["/checkout"] = pixel(shop, "tok-9", complete_checkout({"order": None}))
     page.goto(shop.url("/checkout"))
     idle(page)
     assert "POST" not in methods

@@ -24,7 +24,7 @@ from headwater.spaces.accounts.users import User
 from tests.browser.faulty_shop import OTHER_KEY, FaultyShop
 from tests.browser.faulty_shop import faulty_shop as faulty_shop  # noqa: PLC0414 # a fixture
 from tests.browser.test_accessibility import LONG, WIDTHS, check_widths
-from tests.browser.test_accessibility import look as look  # noqa: PLC0414 # a fixture
+from tests.browser.test_accessibility import open_console as open_console  # noqa: PLC0414 # a fixture
 from tests.browser.test_console import PAYLOADS, Visit
 from tests.browser.test_console import user as user  # noqa: PLC0414 # a fixture
 from tests.browser.test_console import visit as visit  # noqa: PLC0414 # a fixture
@@ -117,21 +117,21 @@ class Walk:
     def step(self, title: str) -> Any:
         return self.page.locator(".test-steps > li", has_text=title)
 
-    def look_until(self, seen: Callable[[], bool]) -> None:
-        """Reload the page until `seen` is true, without waiting for the page to reload itself."""
+    def reload_until(self, condition: Callable[[], bool]) -> None:
+        """Reload the page until `condition` is true, without waiting for the page to reload itself."""
 
-        def look() -> bool:
+        def is_met() -> bool:
             self.page.reload()
-            return seen()
+            return condition()
 
-        wait_until(lambda: seen() or look())
+        wait_until(lambda: condition() or is_met())
 
-    def done(self, title: str) -> None:
-        self.look_until(lambda: self.step(title).get_attribute("class") == "done")
+    def wait_for_step(self, title: str) -> None:
+        self.reload_until(lambda: self.step(title).get_attribute("class") == "done")
 
     def fault(self, kind: str) -> None:
         """Wait until this fault is named, and check that no other fault is."""
-        self.look_until(self.page.locator(f"[data-fault={kind}]").is_visible)
+        self.reload_until(self.page.locator(f"[data-fault={kind}]").is_visible)
         elements = self.page.locator("[data-fault]")
         assert [element.get_attribute("data-fault") for element in elements.all()] == [kind]
 
@@ -179,28 +179,28 @@ def test_it_works(walk: Walk, make_key: Callable[..., str], console: Running) ->
         walk.fault(kind)
         expect(walk.step("Page view")).to_have_class("open")
     walk.shop_at("/redirect", shop)
-    walk.done("Page view")
+    walk.wait_for_step("Page view")
     walk.fault("click_id_lost")
     page.context.clear_cookies(name="trk_token")
     walk.shop_at("/cookie", shop)
-    walk.done("Page view")
+    walk.wait_for_step("Page view")
     walk.fault("cookie_blocked")
     key = make_key(walk.space_id)
     walk.shop_at("/", shop)
     token = _token(shop)
-    walk.done("Page view")
+    walk.wait_for_step("Page view")
     order(console, key, email="bob@example.com", order_id="1002")
     walk.fault("order_without_token")
     walk.shop_at("/", shop)
-    walk.done("Page view")
+    walk.wait_for_step("Page view")
     shop.evaluate("trk.track('purchase', {order_id: '1001', amount: 5})")
     walk.fault("order_repeated")
     ahead = datetime.now(UTC) + timedelta(hours=2)
     walk.shop_at("/", shop)
-    walk.done("Page view")
+    walk.wait_for_step("Page view")
     order(console, key, trk_token=token, order_id="1003", event_time=ahead.isoformat())
     walk.fault("clock_wrong")
-    walk.done("Purchase")
+    walk.wait_for_step("Purchase")
     assert walk.visit.reports == []
 
 
@@ -223,7 +223,7 @@ def test_what_the_endpoint_refused(walk: Walk) -> None:
     walk.visit.goto(f"{walk.here}/test")
     expect(walk.page.locator("[data-fault=origin_unknown]")).to_contain_text(walk.shop.origin)
     walk.visit.goto(walk.here)
-    walk.look_until(walk.page.get_by_text("are not one of its addresses").is_visible)
+    walk.reload_until(walk.page.get_by_text("are not one of its addresses").is_visible)
 
 
 @pytest.mark.usefixtures("worker")
@@ -279,16 +279,16 @@ def test_without_scripts(
         visitor.page.get_by_role("link", name="Refresh").click()
         if walk.step("Page view").get_attribute("class") == "done":
             break
-    walk.done("Page view")
+    walk.wait_for_step("Page view")
     shopper.close()
 
 
 def test_every_state_under_axe(
-    look: Callable[..., Visit], user: User, space_id: int, faulty_shop: FaultyShop,
+    open_console: Callable[..., Visit], user: User, space_id: int, faulty_shop: FaultyShop,
     connection: psycopg.Connection,
 ) -> None:  # fmt: skip
     """Empty, refused, listed, each shop's snippet, a test with faults, a completed test."""
-    visitor = look(WIDTHS[0])
+    visitor = open_console(WIDTHS[0])
     visitor.log_in(user)
     walk = Walk(visitor, faulty_shop, space_id)
     sites = f"/console/spaces/{space_id}/sites"

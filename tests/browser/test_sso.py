@@ -12,11 +12,11 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from headwater.spaces.sso.refusals import SsoReason
-from tests.sso.conftest import desk, fake_providers, signing  # noqa: F401 # fixtures
+from tests.sso.conftest import desk, fake_providers, sso_server  # noqa: F401 # fixtures
 from tests.sso.fake_provider import Desk, FakeProvider, parameters
 from tests.support.fake_platform import Answer, Redirect, Step
 from tests.support.waiting import PATIENCE_SECONDS
-from tests.support.wire import Received
+from tests.support.wire import ReceivedRequest
 
 SIGN_IN = b"<!doctype html><title>Acme</title><form method=post><button>Continue</button></form>"
 
@@ -25,7 +25,7 @@ SIGN_IN = b"<!doctype html><title>Acme</title><form method=post><button>Continue
 def fake(desk: Desk) -> FakeProvider:  # noqa: F811
     """A provider with its own page, on another host than the console."""
 
-    def show(request: Received) -> Step:
+    def show(request: ReceivedRequest) -> Step:
         if request.method == "GET":
             return Answer(body=SIGN_IN, headers={"Content-Type": "text/html"})
         query = parameters(request.target)

@@ -13,7 +13,7 @@ import yaml
 from playwright.sync_api import Page
 
 from headwater.events.accepted import EVENT_NAMES
-from tests.browser.conftest import Shop, idle, ready
+from tests.browser.conftest import Shop, idle, wait_until_ready
 from tests.support.sizes import ROOT
 
 TEMPLATE = (ROOT / "src/headwater/console/static/google-tag-manager.tpl").read_text()
@@ -25,7 +25,7 @@ DENIED = {"analytics_storage": False, "ad_user_data": False, "ad_personalization
 GRANTED = {**DENIED, "analytics_storage": True, "ad_user_data": True}
 
 
-def granted() -> dict[str, Any]:
+def read_grants() -> dict[str, Any]:
     """Return the grants of each permission: flags by name, or a list of addresses."""
     grants: dict[str, Any] = {}
     for permission in json.loads(SECTIONS["WEB_PERMISSIONS"]):
@@ -146,7 +146,7 @@ class Container:
 
     def open(self, url: str) -> None:
         self.page.goto(url)
-        rights = json.dumps(granted())
+        rights = json.dumps(read_grants())
         self.page.evaluate(SANDBOX.replace("GRANTED", rights).replace("CODE", json.dumps(CODE)))
 
     def fire(self, action: str, **values: Any) -> None:
@@ -158,7 +158,7 @@ class Container:
         self.page.evaluate("updateConsent", types)
 
 
-def stored(page: Page) -> list[Any]:
+def read_storage(page: Page) -> list[Any]:
     return page.evaluate("[document.cookie, Object.keys(localStorage)]")
 
 
@@ -168,9 +168,9 @@ def test_it_works(shop: Shop, page: Page) -> None:
     container.fire("identify", email="ada@example.com", tracking_id=17, phone="")
     container.fire("load")
     container.fire("track", event_name="purchase", order_id=1001, amount="89.50", currency="EUR")
-    (hit,) = shop.of("hit", 1)
-    (person,) = shop.of("identify", 1)
-    (event,) = shop.of("event", 1)
+    (hit,) = shop.wait_for_items("hit", 1)
+    (person,) = shop.wait_for_items("identify", 1)
+    (event,) = shop.wait_for_items("event", 1)
     assert hit["url"].endswith("/?gclid=abc")
     assert (person["email"], person["tracking_id"]) == ("ada@example.com", "17")
     assert (event["event_name"], event["order_id"], event["currency"]) == (
@@ -184,7 +184,7 @@ def test_what_is_no_number_is_left_out(shop: Shop, page: Page) -> None:
     container = Container(shop, page)
     container.fire("load")
     container.fire("track", event_name="purchase", order_id="a", amount="89,50")
-    assert shop.of("event", 1)[0].get("amount") is None
+    assert shop.wait_for_items("event", 1)[0].get("amount") is None
 
 
 def test_it_waits_for_a_tag_that_passes_on_consent(shop: Shop, page: Page) -> None:
@@ -193,7 +193,7 @@ def test_it_waits_for_a_tag_that_passes_on_consent(shop: Shop, page: Page) -> No
     idle(page)
     assert shop.site.rows() == []
     container.fire("consent", analytics="granted", ads="denied")
-    shop.of("hit", 1)
+    shop.wait_for_items("hit", 1)
     consent = page.evaluate(f"localStorage['trk_consent.{shop.site.key}']")
     assert json.loads(consent) == {"ad_user_data": False, "ad_personalization": False}
     container.fire("consent", analytics="denied", ads="unknown")
@@ -206,12 +206,12 @@ class TestConsentMode:
         container.update_consent(DENIED)
         container.fire("load")
         container.fire("track", event_name="purchase", order_id="1")
-        ready(page)
+        wait_until_ready(page)
         idle(page)
-        assert (shop.site.rows(), stored(page)) == ([], ["", []])
+        assert (shop.site.rows(), read_storage(page)) == ([], ["", []])
         container.update_consent(GRANTED)
-        assert shop.of("hit", 1)[0]["url"].endswith("/?gclid=abc")
-        (event,) = shop.of("event", 1)
+        assert shop.wait_for_items("hit", 1)[0]["url"].endswith("/?gclid=abc")
+        (event,) = shop.wait_for_items("event", 1)
         assert (event["ad_user_data"], event["ad_personalization"]) == (True, False)
 
     def test_nothing_is_sent_when_consent_is_denied(self, shop: Shop, page: Page) -> None:
@@ -220,41 +220,41 @@ class TestConsentMode:
         container.fire("load")
         container.fire("identify", email="ada@example.com")
         container.update_consent(DENIED)
-        ready(page)
+        wait_until_ready(page)
         idle(page)
-        assert (shop.site.rows(), stored(page)) == ([], ["", []])
+        assert (shop.site.rows(), read_storage(page)) == ([], ["", []])
 
     def test_a_withdrawal_deletes_the_token(self, shop: Shop, page: Page) -> None:
         container = Container(shop, page, "consent_mode")
         container.update_consent(GRANTED)
         container.fire("load")
-        shop.of("hit", 1)
+        shop.wait_for_items("hit", 1)
         container.update_consent(DENIED)
         page.wait_for_function("trkToken() === ''")
         container.fire("track", event_name="purchase", order_id="1")
         idle(page)
         assert len(shop.site.rows()) == 1
-        assert stored(page) == ["", []]
+        assert read_storage(page) == ["", []]
 
     def test_the_next_page_waits_for_the_banner_and_keeps_the_visitor(self, shop: Shop, page: Page) -> None:
         container = Container(shop, page, "consent_mode")
         container.update_consent(GRANTED)
         container.fire("load")
-        shop.of("hit", 1)
+        shop.wait_for_items("hit", 1)
         idle(page)  # otherwise the next page resends what this one got no answer to
         container.open(shop.url("/?second"))
         container.update_consent(DENIED)
         container.fire("load")
-        ready(page)
+        wait_until_ready(page)
         idle(page)
         assert len(shop.site.rows()) == 1
         container.update_consent(GRANTED)
-        first, second = shop.of("hit", 2)
+        first, second = shop.wait_for_items("hit", 2)
         assert first["trk_token"] == second["trk_token"]
 
     def test_a_site_without_consent_mode_waits_for_nothing(self, shop: Shop, page: Page) -> None:
         Container(shop, page, "consent_mode").fire("load")
-        shop.of("hit", 1)
+        shop.wait_for_items("hit", 1)
 
 
 @pytest.mark.parametrize("scenario", OWN_TESTS["scenarios"], ids=lambda scenario: scenario["name"])
@@ -266,7 +266,7 @@ def test_its_own_tests_pass(shop: Shop, page: Page, scenario: dict[str, str]) ->
 def test_it_has_the_permissions_that_its_code_uses() -> None:
     required_names = set(re.findall(r"require\('(\w+)'\)", CODE))
     assert required_names == set(re.findall(r"^const (\w+) = require", CODE, re.MULTILINE))
-    rights = granted()
+    rights = read_grants()
     assert set(rights) == {"access_globals", "inject_script", "access_consent"}
     assert rights["access_globals"] == {"trk": [False, True, False], "trk.q.push": [False, False, True]}
     assert rights["access_consent"] == {name: [True, False] for name in DENIED}

@@ -9,14 +9,14 @@ from typing import Any
 
 from playwright.sync_api import BrowserContext, Page
 
-from tests.browser.conftest import STUB, Shop, cookie, idle, ready
+from tests.browser.conftest import STUB, Shop, cookie, idle, wait_until_ready
 from tests.support.sizes import ROOT
 from tests.support.waiting import wait_until
 
 
 def test_it_works(shop: Shop, page: Page, context: BrowserContext) -> None:
     page.goto(shop.url("/?utm_source=news&gclid=abc#top"), referer="http://search.example/q")
-    (hit,) = shop.of("hit", 1)
+    (hit,) = shop.wait_for_items("hit", 1)
     assert hit["url"] == shop.url("/?utm_source=news&gclid=abc#top")
     assert hit["referrer"].startswith("http://search.example/")
     assert (hit["browser"], hit["device_type"], hit["language"]) == ("Chrome", "desktop", "en-GB")
@@ -32,45 +32,45 @@ def test_the_token_survives_and_reaches_every_host_of_the_shop(
     shop: Shop, page: Page, open_page: Callable[[], Page]
 ) -> None:
     page.goto(shop.url())
-    shop.of("hit", 1)
+    shop.wait_for_items("hit", 1)
     page.wait_for_function("() => document.cookie.includes('trk_token=')")
     page.evaluate("localStorage.clear()")
     page.goto(shop.url("/", host="blog.shop.example"))
     other_page = open_page()
-    shop.of("hit", 2)
+    shop.wait_for_items("hit", 2)
     other_page.goto(shop.url("/?again", host="shop.example"))
-    assert len({hit["trk_token"] for hit in shop.of("hit", 3)}) == 1
+    assert len({hit["trk_token"] for hit in shop.wait_for_items("hit", 3)}) == 1
 
 
 def test_a_stranger_s_host_keeps_the_token_by_itself(shop: Shop, page: Page, context: BrowserContext) -> None:
     shop.put("/far", hub="127.0.0.1")
     page.goto(shop.url("/far"))
-    (hit,) = shop.of("hit", 1)
+    (hit,) = shop.wait_for_items("hit", 1)
     page.wait_for_function("() => document.cookie.includes('trk_token=')")
     token_cookie = cookie(context)
     assert (token_cookie["value"], token_cookie["domain"]) == (hit["trk_token"], "www.shop.example")
     page.reload()
-    assert {row["trk_token"] for row in shop.of("hit", 2)} == {hit["trk_token"]}
+    assert {row["trk_token"] for row in shop.wait_for_items("hit", 2)} == {hit["trk_token"]}
 
 
 def test_one_host_by_address(shop: Shop, page: Page, context: BrowserContext) -> None:
     shop.put("/near", hub="127.0.0.1")
     page.goto(shop.url("/near", host="127.0.0.1"))
-    shop.of("hit", 1)
+    shop.wait_for_items("hit", 1)
     page.wait_for_function("() => document.cookie.includes('trk_token=')")
     assert cookie(context)["domain"] == "127.0.0.1"
 
 
 def test_single_page_navigation(shop: Shop, page: Page) -> None:
     page.goto(shop.url())
-    ready(page)
+    wait_until_ready(page)
     page.evaluate("history.pushState({}, '', '/a?x=1')")
     page.evaluate("history.replaceState({}, '', '/a?x=1')")  # the same page
     page.evaluate("location.hash = 'part'")
     page.evaluate("history.replaceState({}, '', '/b')")
-    shop.of("hit", 3)
+    shop.wait_for_items("hit", 3)
     page.go_back()
-    hits = shop.of("hit", 4)
+    hits = shop.wait_for_items("hit", 4)
     paths = ["/", "/a?x=1", "/b", "/a?x=1"]
     assert [hit["url"] for hit in hits] == [shop.url(path) for path in paths]
     referrers = [shop.url("/"), shop.url("/a?x=1"), shop.url("/b")]
@@ -81,18 +81,18 @@ def test_single_page_navigation(shop: Shop, page: Page) -> None:
 def test_fragments_where_they_are_asked_for(shop: Shop, page: Page) -> None:
     shop.put("/app", attributes="data-hash")
     page.goto(shop.url("/app"))
-    ready(page)
+    wait_until_ready(page)
     page.evaluate("location.hash = '#/cart'")
-    assert [hit["url"] for hit in shop.of("hit", 2)] == [shop.url("/app"), shop.url("/app#/cart")]
+    assert [hit["url"] for hit in shop.wait_for_items("hit", 2)] == [shop.url("/app"), shop.url("/app#/cart")]
 
 
 def test_a_page_brought_back_is_viewed_again(shop: Shop, page: Page) -> None:
     page.goto(shop.url("/"))
-    ready(page)
-    shop.of("hit", 1)
+    wait_until_ready(page)
+    shop.wait_for_items("hit", 1)
     idle(page)
     page.evaluate("dispatchEvent(new PageTransitionEvent('pageshow', {persisted: true}))")
-    hits = shop.of("hit", 2)
+    hits = shop.wait_for_items("hit", 2)
     assert hits[1]["url"] == hits[1]["referrer"] == shop.url("/")
 
 
@@ -108,7 +108,7 @@ def test_prerendering_waits(shop: Shop, page: Page) -> None:
     idle(page)
     assert shop.site.rows() == []
     page.evaluate("activate()")
-    shop.of("hit", 1)
+    shop.wait_for_items("hit", 1)
 
 
 def test_somebody_buys_and_leaves_at_once(shop: Shop, page: Page, context: BrowserContext) -> None:
@@ -121,34 +121,34 @@ def test_somebody_buys_and_leaves_at_once(shop: Shop, page: Page, context: Brows
         "trk.track('purchase', {amount: 12.5, order_id: 'o-1'})</script>"
     ))  # fmt: skip
     page.goto(shop.url("/thanks"))
-    ready(page)
+    wait_until_ready(page)
     page.evaluate("() => { trk.track('purchase', {amount: 12.5, order_id: 'o-2'}); location.href = '/gone' }")
     page.wait_for_url(shop.url("/gone"))
-    orders = shop.of("event", 2)
+    orders = shop.wait_for_items("event", 2)
     assert sorted(order["order_id"] for order in orders) == ["o-1", "o-2"]
     second = next(order for order in orders if order["order_id"] == "o-2")
     assert (second["url"], second["amount"]) == (shop.url("/thanks"), "12.5")
     assert second["cookies"] == {"fbp": "fb.1.2", "oppref": "op-1", "obref": "ob-1"}
-    (person,) = shop.of("identify", 1)
+    (person,) = shop.wait_for_items("identify", 1)
     assert (person["email"], person["first_name"]) == ("ada@example.com", "Ada")
-    (hit,) = shop.of("hit", 1)
+    (hit,) = shop.wait_for_items("hit", 1)
     assert len({row["trk_token"] for row in [*orders, person, hit]}) == 1
 
 
 def test_what_happens_as_the_page_ends(shop: Shop, page: Page) -> None:
     page.goto(shop.url())
-    ready(page)
-    shop.of("hit", 1)
+    wait_until_ready(page)
+    shop.wait_for_items("hit", 1)
     page.evaluate("() => addEventListener('beforeunload', () => trk.track('purchase', {order_id: 'late'}))")
     page.goto(shop.url("/gone"))  # this page has no tracker that would resend it
-    assert shop.of("event", 1)[0]["order_id"] == "late"
+    assert shop.wait_for_items("event", 1)[0]["order_id"] == "late"
 
 
 def test_what_is_on_its_way_does_not_hold_up_what_comes_after(shop: Shop, page: Page) -> None:
     page.goto(shop.url())
-    ready(page)
+    wait_until_ready(page)
     page.evaluate("() => { trk.page(); setTimeout(() => trk.page(), 0); trk.page() }")
-    assert len({hit["key"] for hit in shop.of("hit", 4)}) == 4
+    assert len({hit["key"] for hit in shop.wait_for_items("hit", 4)}) == 4
 
 
 def test_what_json_cannot_write_is_left_out_alone(shop: Shop, page: Page) -> None:
@@ -158,7 +158,7 @@ def test_what_json_cannot_write_is_left_out_alone(shop: Shop, page: Page) -> Non
     warnings: list[str] = []
     page.on("console", lambda message: warnings.append(message.text))
     page.goto(shop.url())
-    ready(page)
+    wait_until_ready(page)
     page.evaluate(
         "() => { const circle = {amount: 1}; circle.circle = circle; trk.track('purchase', circle);"
         " trk.track('purchase', {amount: BigInt(1)});"
@@ -166,12 +166,12 @@ def test_what_json_cannot_write_is_left_out_alone(shop: Shop, page: Page) -> Non
         " const later = {order_id: 'o-1', items: {}}; trk.track('purchase', later);"
         " later.items.self = later; trk.identify({email: 'ada@example.com'}) }"
     )
-    assert shop.of("event", 1)[0]["order_id"] == "o-1"
-    assert shop.of("identify", 1)[0]["email"] == "ada@example.com"
-    shop.of("hit", 1)
+    assert shop.wait_for_items("event", 1)[0]["order_id"] == "o-1"
+    assert shop.wait_for_items("identify", 1)[0]["email"] == "ada@example.com"
+    shop.wait_for_items("hit", 1)
     assert len([text for text in warnings if "JSON cannot write" in text]) == 4
     page.evaluate("history.pushState({}, '', '/next')")
-    shop.of("hit", 2)
+    shop.wait_for_items("hit", 2)
 
 
 def test_what_comes_later_is_never_earlier(shop: Shop, page: Page) -> None:
@@ -185,7 +185,7 @@ def test_what_comes_later_is_never_earlier(shop: Shop, page: Page) -> None:
     page.wait_for_function("() => performance.now() > 500")
     routes[0].continue_()
     page.wait_for_function("() => document.cookie.includes('trk_token=')")
-    first, second = shop.of("hit", 2)
+    first, second = shop.wait_for_items("hit", 2)
     assert (first["url"], second["url"]) == (shop.url("/"), shop.url("/second"))
     assert first["occurred_at"] <= second["occurred_at"]
 
@@ -207,10 +207,10 @@ class TestBlocked:
             "  {get: refuse, set: refuse, configurable: true}) }"
         )
         page.goto(shop.url())
-        ready(page)
+        wait_until_ready(page)
         page.evaluate("trk.track('purchase', {amount: 1})")
-        (purchase,) = shop.of("event", 1)
-        (hit,) = shop.of("hit", 1)
+        (purchase,) = shop.wait_for_items("event", 1)
+        (hit,) = shop.wait_for_items("hit", 1)
         assert "trk_token" not in hit
         assert "trk_token" not in purchase
         assert hit["fingerprint"] == purchase["fingerprint"]
@@ -220,23 +220,23 @@ class TestBlocked:
         shop.put("/framed")
         shop.pages["/outer"] = f'<iframe src="{shop.url("/framed")}"></iframe>'
         page.goto(shop.url("/outer", host="elsewhere.example"))
-        (hit,) = shop.of("hit", 1)
+        (hit,) = shop.wait_for_items("hit", 1)
         assert hit["url"] == shop.url("/framed")
         assert hit["referrer"].startswith("http://elsewhere.example")
-        ready(page.frames[1])
+        wait_until_ready(page.frames[1])
 
     def test_a_sandboxed_frame_reports_nothing(self, shop: Shop, page: Page) -> None:
         shop.put("/framed")
         shop.pages["/outer"] = f'<iframe sandbox="allow-scripts" src="{shop.url("/framed")}"></iframe>'
         page.goto(shop.url("/outer"))
-        ready(page.frames[1])
+        wait_until_ready(page.frames[1])
         idle(page)
         assert page.frames[1].evaluate("trkToken()") == ""
         assert shop.site.rows() == []
 
     def test_a_foreign_page_writes_nothing(self, shop: Shop, page: Page) -> None:
         page.goto(shop.url("/", host="copied.example"))
-        ready(page)
+        wait_until_ready(page)
         idle(page)
         assert shop.site.rows() == []
 
@@ -246,7 +246,7 @@ class TestBlocked:
             "window.Intl = undefined; Object.defineProperty(window, 'crypto', {value: undefined})"
         )
         page.goto(shop.url())
-        ready(page)
+        wait_until_ready(page)
         for call in (
             "trk.page()",
             "trk.identify()",
@@ -266,16 +266,16 @@ class TestBlocked:
         before = set(page.evaluate("Object.keys(window)"))
         shop.pages["/bare"] = "<!doctype html>" + shop.snippet()
         page.reload()
-        ready(page)
+        wait_until_ready(page)
         after = set(page.evaluate("Object.keys(window)"))
         assert after - before == {"trk", "trkToken", "trkFingerprint"}
 
     def test_twice_on_a_page(self, shop: Shop, page: Page) -> None:
         shop.put("/twice", body=shop.snippet())
         page.goto(shop.url("/twice"))
-        ready(page)
+        wait_until_ready(page)
         idle(page)
-        shop.of("hit", 1)
+        shop.wait_for_items("hit", 1)
 
 
 class TestAway:
@@ -288,15 +288,15 @@ class TestAway:
 
         page.route("**/t", fail)
         page.goto(shop.url())
-        ready(page)
+        wait_until_ready(page)
         page.evaluate("trk.track('purchase', {amount: 1})")
         page.wait_for_function("() => localStorage.length > 1")
         wait_until(lambda: len(set(keys)) == 2, pause=lambda: page.wait_for_timeout(10))
         assert shop.site.rows() == []
         page.unroute("**/t")
         page.goto(shop.url("/?next"))
-        hits = shop.of("hit", 2)
-        (purchase,) = shop.of("event", 1)
+        hits = shop.wait_for_items("hit", 2)
+        (purchase,) = shop.wait_for_items("event", 1)
         assert {hits[0]["key"], purchase["idempotency_key"]} == set(keys)
         page.wait_for_function("() => !Object.keys(localStorage).some(k => /queue/.test(k))")
 
@@ -310,13 +310,13 @@ class TestAway:
         page.route("**/t", fail_twice)
         page.goto(shop.url())
         page.wait_for_function("() => document.cookie.includes('trk_token=')")
-        (hit,) = shop.of("hit", 1)
+        (hit,) = shop.wait_for_items("hit", 1)
         assert tries == [hit["key"]] * 3
 
     def test_what_is_refused_for_good_is_let_go(self, shop: Shop, page: Page) -> None:
         page.goto(shop.url())
-        ready(page)
-        shop.of("hit", 1)
+        wait_until_ready(page)
+        shop.wait_for_items("hit", 1)
         page.evaluate("trk.track('no_such_event')")
         idle(page)
         page.wait_for_function("() => !Object.keys(localStorage).some(k => /queue/.test(k))")

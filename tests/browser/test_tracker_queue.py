@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page
 
-from tests.browser.conftest import Shop, ready
+from tests.browser.conftest import Shop, wait_until_ready
 from tests.support.waiting import wait_until
 
 BUY = (
@@ -19,11 +19,11 @@ BUY = (
 
 
 def orders(shop: Shop, count: int) -> list[str]:
-    order_ids = [row["order_id"] for row in shop.of("event", count)]
+    order_ids = [row["order_id"] for row in shop.wait_for_items("event", count)]
     return sorted(order_ids, key=lambda order_id: int(order_id[2:]))
 
 
-def expected(count: int) -> list[str]:
+def expected_ids(count: int) -> list[str]:
     return [f"o-{number}" for number in range(count)]
 
 
@@ -32,10 +32,10 @@ def test_it_works(shop: Shop, page: Page, count: int) -> None:
     sizes: list[int] = []
     page.on("request", lambda sent: sizes.append(len(sent.post_data or "")))
     page.goto(shop.url("/?utm_source=news"))
-    ready(page)
+    wait_until_ready(page)
     page.evaluate(BUY, count)
-    assert orders(shop, count) == expected(count)
-    assert shop.of("hit", 1)[0]["url"] == shop.url("/?utm_source=news")
+    assert orders(shop, count) == expected_ids(count)
+    assert shop.wait_for_items("hit", 1)[0]["url"] == shop.url("/?utm_source=news")
     assert max(sizes) < 64 * 1024
 
 
@@ -43,33 +43,33 @@ def test_it_works(shop: Shop, page: Page, count: int) -> None:
 def test_while_consent_is_pending(shop: Shop, page: Page, count: int) -> None:
     shop.put("/asks", attributes='data-consent="required"')
     page.goto(shop.url("/asks?gclid=EAIaIQobChMI"))
-    ready(page)
+    wait_until_ready(page)
     page.evaluate("() => { for (let n = 0; n < 300; n++) trk.page() }")
     page.evaluate("() => { for (let n = 0; n < 300; n++) trk.track('view_content', {}) }")
     page.evaluate(BUY, count)
     assert shop.site.rows() == []
     page.evaluate("trk.consent(true)")
-    rows = shop.of("event", count + 200)
+    rows = shop.wait_for_items("event", count + 200)
     order_ids = {row["order_id"] for row in rows if row["event_name"] == "purchase"}
-    assert order_ids == set(expected(count))
-    (landing,) = shop.of("hit", 1)
+    assert order_ids == set(expected_ids(count))
+    (landing,) = shop.wait_for_items("hit", 1)
     assert landing["url"] == shop.url("/asks?gclid=EAIaIQobChMI")
 
 
 def test_while_the_page_ends(shop: Shop, page: Page) -> None:
     """The browser sends as much as may outlive a page, and the next page sends the rest."""
     page.goto(shop.url())
-    ready(page)
+    wait_until_ready(page)
     page.evaluate(f"() => {{ ({BUY})(300); location.href = '/gone' }}")
     page.wait_for_url(shop.url("/gone"))
     page.goto(shop.url("/?next"))
-    assert orders(shop, 300) == expected(300)
+    assert orders(shop, 300) == expected_ids(300)
 
 
 def test_while_the_service_is_away(shop: Shop, page: Page) -> None:
     page.route("**/t", lambda route: route.fulfill(status=503))
     page.goto(shop.url("/?utm_source=news"))
-    ready(page)
+    wait_until_ready(page)
     page.evaluate(BUY, 100)
     page.evaluate("() => { for (let n = 0; n < 300; n++) trk.page() }")
     page.wait_for_function(
@@ -78,7 +78,7 @@ def test_while_the_service_is_away(shop: Shop, page: Page) -> None:
     )
     page.unroute("**/t")
     page.goto(shop.url("/?next"))
-    assert orders(shop, 100) == expected(100)
+    assert orders(shop, 100) == expected_ids(100)
     assert shop.url("/?utm_source=news") in {hit["url"] for hit in shop.site.payloads("hit")}
 
 
@@ -91,7 +91,7 @@ def test_a_report_that_somebody_refuses_goes_item_by_item(shop: Shop, page: Page
 
     page.route("**/t", refuse)
     page.goto(shop.url())
-    ready(page)
+    wait_until_ready(page)
     page.evaluate("() => { trk.track('purchase', {order_id: 'evil'}); trk.track('purchase',"
                   " {order_id: 'o-1'}); trk.track('purchase', {order_id: 'o-2'}) }")  # fmt: skip
     # Handlers run only while the test waits for the page.
@@ -116,11 +116,11 @@ class TestBlockedStorage:
     def test_the_landing_goes_with_the_person(self, shop: Shop, page: Page, call: str) -> None:
         page.add_init_script(self.BLOCKED)
         page.goto(shop.url("/?gclid=EAIaIQobChMI"))
-        ready(page)
-        shop.of("hit", 1)
+        wait_until_ready(page)
+        shop.wait_for_items("hit", 1)
         page.evaluate("history.pushState({}, '', '/account')")
         page.evaluate(call)
-        (person,) = shop.of("identify", 1)
+        (person,) = shop.wait_for_items("identify", 1)
         assert "trk_token" not in person
         assert person["landing"]["url"] == shop.url("/?gclid=EAIaIQobChMI")
         assert person["landing"]["occurred_at"] <= person["occurred_at"]

@@ -20,12 +20,12 @@ def stage(connection: psycopg.Connection, space_id: int) -> Stage:
     return Stage(connection, space_id)
 
 
-def seen(**values: Any) -> Any:
+def make_hit(**values: Any) -> Any:
     return hit(trk_token="t1", **values)
 
 
 def test_it_works(stage: Stage, client: httpx.Client) -> None:
-    stage.run(seen(**SEEN))
+    stage.run(make_hit(**SEEN))
     assert stage.rows("contacts", *COLUMNS) == [
         ("FR", "Île-de-France", "Paris", "Paris, Île-de-France, FR", "mobile", "iOS", "Safari",
          "fr-FR"),
@@ -37,9 +37,9 @@ def test_it_works(stage: Stage, client: httpx.Client) -> None:
     assert (browsing_hit["country"], browsing_hit["os"], browsing_hit["source"]) == ("FR", "iOS", "direct")
 
 
-def test_what_is_known_stays(stage: Stage) -> None:
-    stage.run(seen(country="FR", os="iOS", language="fr"))
-    stage.run(seen(country="DE", city="Ulm", os="Windows", browser="Edge", language="de"))
+def test_known_values_stay(stage: Stage) -> None:
+    stage.run(make_hit(country="FR", os="iOS", language="fr"))
+    stage.run(make_hit(country="DE", city="Ulm", os="Windows", browser="Edge", language="de"))
     assert stage.rows("contacts", *COLUMNS) == [("FR", None, None, "FR", None, "iOS", None, "fr")]
     places = [value for kind, value in stage.rows("contact_identifiers", "kind", "value")
               if kind == "location"]  # fmt: skip
@@ -47,14 +47,14 @@ def test_what_is_known_stays(stage: Stage) -> None:
 
 
 def test_what_agrees_is_filled_in(stage: Stage) -> None:
-    stage.run(seen(country="FR", os="iOS"), seen(**SEEN), seen(city="Lyon"))
+    stage.run(make_hit(country="FR", os="iOS"), make_hit(**SEEN), make_hit(city="Lyon"))
     [row] = stage.rows("contacts", "country", "city", "browser", "location")
     assert row == ("FR", "Paris", "Safari", "FR")
 
 
 def test_people_who_say_who_they_are(stage: Stage) -> None:
     stage.run(
-        seen(),
+        make_hit(),
         person(trk_token="t1", email="ada@acme.com", tracking_id="u1", first_name="Ada",
                last_name="King", phone="1", profile_fields={1: "x"}),
         event(tracking_id="u1"),
@@ -66,12 +66,12 @@ def test_people_who_say_who_they_are(stage: Stage) -> None:
 
 
 def test_they_merge_like_events(stage: Stage) -> None:
-    stage.run(event(email="ada@acme.com"), seen(city="Ulm"))
+    stage.run(event(email="ada@acme.com"), make_hit(city="Ulm"))
     stage.run(person(trk_token="t1", email="ada@acme.com"))
     assert stage.rows("merges", "cause", "filled") == [("trk_token", ["location", "city"])]
 
 
-def test_junk_names_nobody(stage: Stage) -> None:
+def test_junk_values_identify_nobody(stage: Stage) -> None:
     stage.run(hit(trk_token="null"), hit(trk_token="null"), person(email="noreply@acme.com"))
     assert len(stage.values("contacts", "id")) == 3
     assert len(set(stage.values("visits", "device"))) == 2

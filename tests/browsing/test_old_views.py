@@ -44,7 +44,7 @@ def test_it_works(database_url: str, stage: Stage) -> None:
     touches = stage.rows("touchpoints", "id", "contact_id", "source_id")
     events = stage.rows("events", "id", "contact_id", "source_mask")
     keep_for(stage, 30)
-    settle(stage, most=2)
+    settle(stage, limit=2)
     assert views(stage) == 4
     assert len(stage.values("visits", "id")) == 1
     assert stage.values("clicks", "click") == []
@@ -69,7 +69,7 @@ def test_a_visit_under_way_keeps_its_late_page_views(stage: Stage) -> None:
 def test_nothing_goes_that_what_waits_may_be_near(stage: Stage) -> None:
     stage.run(*visit("t1"))
     keep_for(stage, 30)
-    stage.put_row("hit", "{}", received=str(NOW - timedelta(days=31)))
+    stage.put_row("hit", "{}", received_at=str(NOW - timedelta(days=31)))
     settle(stage)
     assert views(stage) == 4
 
@@ -121,7 +121,7 @@ def test_erasing_takes_tag_sets_of_page_views_that_are_gone(stage: Stage) -> Non
     keep_for(stage, 30)
     settle(stage)
     assert stage.values("hits", "id") == []
-    erase(stage, stage.contact_of(event_id))
+    erase(stage, stage.find_contact(event_id))
     assert stage.values("tag_sets", "id") == []
 
 

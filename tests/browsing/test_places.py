@@ -40,7 +40,7 @@ def test_it_works(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ip", [None, "192.0.2.1", "2001:4860::1", "198.51.100.1", "nowhere"])
-def test_what_is_not_known(tmp_path: Path, ip: str | None) -> None:
+def test_unknown_addresses_have_no_place(tmp_path: Path, ip: str | None) -> None:
     assert Places(database(tmp_path)).find(ip) == NOWHERE
 
 

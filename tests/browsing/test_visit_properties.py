@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headwater.sources.catalogue import SOURCES
-from tests.models.visits import PageView, select_touches, visits_of
+from tests.models.visits import PageView, find_visits, select_touches
 from tests.pipeline.test_pipeline_properties import SETTINGS, check_sources, run
 from tests.support.campaigns import campaign_size
 from tests.support.pipeline import DAY, MINUTE, T0, Accepted, Stage, event, hit, new_stage
@@ -69,7 +69,7 @@ def stories(draw: st.DrawFn) -> tuple[list[Accepted], list[PageView], list[tuple
     return items, page_views, other_touches
 
 
-def known(stage: Stage) -> None:
+def store_contacts(stage: Stage) -> None:
     """Store the contacts of the browsers, identified long before."""
     stage.run(*(event(trk_token=token, email=f"{name}@acme.com", event_time=T0 - 300 * DAY)
                 for token, name in CONTACTS.items()))  # fmt: skip
@@ -103,11 +103,11 @@ def test_it_works(
 ) -> None:
     items, page_views, other_touches = story
     stage = new_stage(connection)
-    known(stage)
+    store_contacts(stage)
     run(stage, items, sizes)
-    visits = visits_of(page_views)
+    visits = find_visits(page_views)
     assert stored_visits(stage) == {
-        (frozenset(view.number for view in visit.views), visit.views[0].at, visit.views[-1].at)
+        (frozenset(view.number for view in visit.views), visit.views[0].time, visit.views[-1].time)
         for visit in visits
     }
     numbers = numbering(stage)
@@ -130,7 +130,7 @@ def test_batches_make_no_difference(
     dumps = []
     for split in ([], [1] * len(items), sizes):
         stage = new_stage(connection)
-        known(stage)
+        store_contacts(stage)
         run(stage, items, split)
         dumps.append(stage.dump())
     assert dumps[0] == dumps[1]
@@ -139,7 +139,7 @@ def test_batches_make_no_difference(
 
 def test_the_model_tells_visits_apart() -> None:
     first = PageView(0, "ada", "t1", T0, "direct")
-    near = dataclasses.replace(first, number=1, at=T0 + 30 * MINUTE - 1)
-    later = dataclasses.replace(first, number=2, at=T0 + 60 * MINUTE - 1)
-    assert [len(visit.views) for visit in visits_of([later, near, first])] == [2, 1]
-    assert select_touches(visits_of([first, near, later]), [("ada", T0 + 40 * MINUTE)]) == {0: "direct"}
+    near = dataclasses.replace(first, number=1, time=T0 + 30 * MINUTE - 1)
+    later = dataclasses.replace(first, number=2, time=T0 + 60 * MINUTE - 1)
+    assert [len(visit.views) for visit in find_visits([later, near, first])] == [2, 1]
+    assert select_touches(find_visits([first, near, later]), [("ada", T0 + 40 * MINUTE)]) == {0: "direct"}

@@ -12,7 +12,7 @@ from headwater.events.browsing.accepted import AcceptedBots, AcceptedHit
 from headwater.sources.catalogue import SOURCES
 from tests.conftest import Running, client_for
 from tests.merging.test_unmerge_properties import undo
-from tests.support.pipeline import DAY, MINUTE, T0, Stage, by, event, hit, new_stage, person, touch
+from tests.support.pipeline import DAY, MINUTE, T0, Stage, add_sender, event, hit, new_stage, person, touch
 
 PAGE = "https://shop.example/shoes"
 GOOGLE = "https://www.google.com/"
@@ -130,10 +130,10 @@ def test_a_return_from_payment_is_a_touch_with_other_tags_only(stage: Stage, hos
     assert touches(stage)[1:] == [(85, "facebook_ads")]
 
 
-@pytest.mark.parametrize("before", [0, 30])
-def test_a_direct_visit_close_after_a_touch_makes_none(stage: Stage, before: int) -> None:
+@pytest.mark.parametrize("minutes_before", [0, 30])
+def test_a_direct_visit_close_after_a_touch_makes_none(stage: Stage, minutes_before: int) -> None:
     stage.run(person(email="a@b.org", trk_token="t1"), person(email="a@b.org", trk_token="t2"))
-    stage.run(view(0, trk_token="t2", referrer=GOOGLE), view(before))
+    stage.run(view(0, trk_token="t2", referrer=GOOGLE), view(minutes_before))
     assert touches(stage) == [(0, "google_organic")]
     stage.run(view(61))
     assert touches(stage)[1:] == [(61, "direct")]
@@ -186,7 +186,7 @@ def test_the_same_again_changes_nothing(stage: Stage, limit: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "referrer", "found"),
+    ("settings", "referrer", "sources"),
     [
         ({}, "https://blog.brand.example/", ["referral"]),
         ({"own_domains": ["brand.example"]}, "https://blog.brand.example/", []),
@@ -197,7 +197,7 @@ def test_the_same_again_changes_nothing(stage: Stage, limit: int) -> None:
     ],
 )
 def test_where_nothing_comes_from(
-    connection: psycopg.Connection, settings: dict[str, Any], referrer: str, found: list[str]
+    connection: psycopg.Connection, settings: dict[str, Any], referrer: str, sources: list[str]
 ) -> None:
     stage = new_stage(connection, **settings)
     connection.execute(
@@ -205,7 +205,7 @@ def test_where_nothing_comes_from(
         (stage.space_id, f"key {stage.space_id}", ["https://other.example"]),
     )
     stage.run(view(0, referrer=referrer))
-    assert [source for _, source in touches(stage)] == found
+    assert [source for _, source in touches(stage)] == sources
     assert len(in_minutes(stage)) == 1
 
 
@@ -322,7 +322,7 @@ def test_visits_of_one_browser_join_when_somebody_returns_after_a_merge(
     stage.run(person(tracking_id="u2", email="c@b.org", trk_token="t1"))
     stage.run(view(40, referrer=GOOGLE))
     [_, other_id] = stage.values("contacts", "id")
-    stage.run(by("api_key", person(tracking_id="u1", email="c@b.org", trk_token="t1")))
+    stage.run(add_sender("api_key", person(tracking_id="u1", email="c@b.org", trk_token="t1")))
     assert touches(stage) == [(0, "google_organic"), (40, "google_organic")]
     stage.run(view(20, referrer=INSIDE))
     assert in_minutes(stage) == [(0, 40)]

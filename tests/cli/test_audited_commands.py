@@ -97,10 +97,10 @@ class Shell(Desk):
         )
         return "corp"
 
-    def run(self, words: Sequence[str], typed: str = "") -> list[dict[str, Any]]:
+    def run(self, arguments: Sequence[str], stdin: str = "") -> list[dict[str, Any]]:
         """Run a command and return the entries it adds to the log."""
         before = last_entry(self.stage.connection)
-        process = run_command(*words, typed=typed, **self.variables)
+        process = run_command(*arguments, stdin=stdin, **self.variables)
         assert process.returncode == 0, process.stderr
         return list_entries(self.stage.connection, before)
 
@@ -108,18 +108,18 @@ class Shell(Desk):
 Arguments = Callable[[Shell], list[str]]
 
 
-def plain(*words: str) -> Arguments:
-    return lambda _: list(words)
+def make_arguments(*arguments: str) -> Arguments:
+    return lambda _: list(arguments)
 
 
-def about(option: str, row: str, *words: str) -> Arguments:
+def about(option: str, row: str, *arguments: str) -> Arguments:
     """Return arguments that contain the id of a row made by a method of Shell."""
-    return lambda shell: [*([option] if option else []), str(getattr(shell, row)()), *words]
+    return lambda shell: [*([option] if option else []), str(getattr(shell, row)()), *arguments]
 
 
-def of_row(option: str, row: str, *words: str, **columns: Any) -> Arguments:
+def row_arguments(option: str, row: str, *arguments: str, **columns: Any) -> Arguments:
     """Return arguments that contain the id of a row made by the stage."""
-    return lambda shell: [option, str(getattr(shell.stage, row)(**columns)), *words]
+    return lambda shell: [option, str(getattr(shell.stage, row)(**columns)), *arguments]
 
 
 def train(shell: Shell) -> list[str]:
@@ -154,7 +154,7 @@ def factor(shell: Shell) -> list[str]:
     return ["--email", email]
 
 
-def disabled(shell: Shell) -> list[str]:
+def disabled_user(shell: Shell) -> list[str]:
     email = shell.email()
     shell.stage.connection.execute("UPDATE users SET disabled_at = now() WHERE email = %s", [email])
     return ["--email", email]
@@ -170,7 +170,7 @@ def leaver(shell: Shell) -> list[str]:
     return ["--email", email]
 
 
-def linked(shell: Shell) -> list[str]:
+def linked_user(shell: Shell) -> list[str]:
     name, email = shell.provider(), shell.email()
     shell.stage.connection.execute(
         "INSERT INTO sso_identities (provider, subject, user_id)"
@@ -194,58 +194,60 @@ def rejected(shell: Shell) -> list[str]:
     return []
 
 
-def failed(shell: Shell) -> list[str]:
+def failed_delivery(shell: Shell) -> list[str]:
     stage, now = shell.stage, datetime.now(UTC)
     destination_id = stage.destination()
-    delivery_id = stage.forwarded(
+    delivery_id = stage.add_delivery(
         destination_id, stage.event(shell.contact(), event_time=now, received_at=now)
     )
     return ["--destination", str(destination_id), str(delivery_id)]
 
 
-def rows(kind: str, text: str, *words: str) -> Arguments:
-    return lambda shell: [shell.file(f"{CANARY}-{kind}.csv", text), *words]
+def rows(kind: str, text: str, *arguments: str) -> Arguments:
+    return lambda shell: [shell.file(f"{CANARY}-{kind}.csv", text), *arguments]
 
 
 COMMANDS: dict[str, Arguments] = {
-    "space create": plain("--name", "Shop"),
-    "space set": plain("currency=EUR", "source_name.fb-paid=facebook_ads", f"ignored_identifiers={EMAIL}"),
-    "key create": plain("--name", "Shop"),
+    "space create": make_arguments("--name", "Shop"),
+    "space set": make_arguments(
+        "currency=EUR", "source_name.fb-paid=facebook_ads", f"ignored_identifiers={EMAIL}"
+    ),
+    "key create": make_arguments("--name", "Shop"),
     "key rotate": about("--key", "key"),
     "key restrict": about("", "key", "--addresses", "192.0.2.0/24"),
     "key revoke": about("", "key"),
-    "contact unmerge": lambda shell: [str(shell.merged()[1])],
+    "contact unmerge": lambda shell: [str(shell.merge_contacts()[1])],
     "queue replay": rejected,
     "model train": train,
     "model choose": model,
-    "model automatic": plain(),
+    "model automatic": make_arguments(),
     "model remove": model,
-    "network put": plain("taboola_ads", "--spelling", "tbl"),
+    "network put": make_arguments("taboola_ads", "--spelling", "tbl"),
     "network remove": network,
-    "webhook create": plain("--name", "Shop", "--type", "stripe", "--secret-stdin"),
+    "webhook create": make_arguments("--name", "Shop", "--type", "stripe", "--secret-stdin"),
     "webhook set": lambda shell: [str(shell.webhook()["webhook_id"]), "event=purchase"],
     "webhook revoke": lambda shell: [str(shell.webhook()["webhook_id"])],
     "webhook replay": lambda shell: [str(shell.webhook()["delivery_id"])],
-    "site create": plain("--name", "Shop", "--origin", "https://shop.example"),
+    "site create": make_arguments("--name", "Shop", "--origin", "https://shop.example"),
     "site set": lambda shell: [site(shell), "--amounts", "refuse"],
     "site secret": lambda shell: [site(shell), "--rotate", "at-once"],
     "site revoke": lambda shell: [site(shell)],
     "user create": lambda shell: ["--email", shell.accounts.user().email, "--role", "viewer"],
-    "user invite": plain("--email", EMAIL, "--role", "viewer"),
+    "user invite": make_arguments("--email", EMAIL, "--role", "viewer"),
     "user remove": leaver,
     "user reset-link": lambda shell: ["--email", shell.email()],
     "user reset-factors": factor,
     "user disable": lambda shell: ["--email", shell.email()],
-    "user enable": disabled,
+    "user enable": disabled_user,
     "user log-out": lambda shell: ["--email", shell.email()],
-    "secret-key renew": plain(),
+    "secret-key renew": make_arguments(),
     "sso add": lambda shell: [
         "corp", "--issuer", "https://id.example", "--client-id", "abc", "--domain", "people.example",
         *shell.secret("client_secret"),
     ],
     "sso set": lambda shell: [shell.provider(), "--title", "Company", *shell.secret("client_secret")],
     "sso remove": lambda shell: [shell.provider()],
-    "sso unlink": linked,
+    "sso unlink": linked_user,
     "sso require": emergency,
     "sso optional": optional,
     "pat create": lambda shell: ["--user", shell.email(), "--name", "Laptop"],
@@ -259,9 +261,9 @@ COMMANDS: dict[str, Arguments] = {
         "--platform", "meta", "--set", "ad_account_id=1234567", *shell.secret()
     ],
     "spend set": lambda shell: ["--connection", str(shell.stage.spend_connection()), "--name", "Other"],
-    "spend pause": of_row("--connection", "spend_connection"),
-    "spend resume": of_row("--connection", "spend_connection", status="paused"),
-    "spend disconnect": of_row("--connection", "spend_connection"),
+    "spend pause": row_arguments("--connection", "spend_connection"),
+    "spend resume": row_arguments("--connection", "spend_connection", status="paused"),
+    "spend disconnect": row_arguments("--connection", "spend_connection"),
     "watch create": lambda shell: [
         "--address", f"https://reports.example/x.csv?key={CANARY}", "--set", "currency=EUR",
         *shell.secret("authorization"),
@@ -269,18 +271,18 @@ COMMANDS: dict[str, Arguments] = {
     "watch set": lambda shell: [
         "--file", str(shell.stage.watched_file()), "--address", f"https://other.example/x.csv?key={CANARY}",
     ],
-    "watch pause": of_row("--file", "watched_file"),
-    "watch resume": of_row("--file", "watched_file", status="paused"),
-    "watch remove": of_row("--file", "watched_file"),
+    "watch pause": row_arguments("--file", "watched_file"),
+    "watch resume": row_arguments("--file", "watched_file", status="paused"),
+    "watch remove": row_arguments("--file", "watched_file"),
     "rates import": rows("rates", "Date,USD,\n2026-05-13,1.1,\n"),
     "destination create": lambda shell: [
         "--platform", "tiktok", "--set", "pixel_code=PIXEL1", *shell.secret()
     ],
     "destination set": lambda shell: ["--destination", str(shell.stage.destination()), *shell.secret()],
-    "destination pause": of_row("--destination", "destination"),
-    "destination resume": of_row("--destination", "destination", status="paused"),
-    "destination remove": of_row("--destination", "destination"),
-    "delivery replay": failed,
+    "destination pause": row_arguments("--destination", "destination"),
+    "destination resume": row_arguments("--destination", "destination", status="paused"),
+    "destination remove": row_arguments("--destination", "destination"),
+    "delivery replay": failed_delivery,
 }  # fmt: skip
 """Arguments that make each command change something."""
 ELSEWHERE = {
@@ -322,20 +324,20 @@ def shell(audited_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
             "INSERT INTO users (email) VALUES (%s) RETURNING id", [f"{stage.space_id}@people.example"]
         ).fetchone()
         assert row is not None
-        stage._insert("memberships", {"user_id": row[0], "role": "owner"}, returning="user_id")
+        stage._insert("memberships", {"user_id": row[0], "role": "owner"}, column="user_id")
         yield Shell(stage, row[0], tmp_path, variables)
         connection.execute("DELETE FROM sso_password_users")
         connection.execute("DELETE FROM sso_providers")
 
 
-def list_commands(parser: argparse.ArgumentParser, words: str = "") -> Iterator[tuple[str, bool]]:
+def list_commands(parser: argparse.ArgumentParser, arguments: str = "") -> Iterator[tuple[str, bool]]:
     """Yield every command, and whether it has a Space."""
     groups = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
     if not groups:
-        yield words, "--space" in parser._option_string_actions
+        yield arguments, "--space" in parser._option_string_actions
     for group in groups:
         for name, command in group.choices.items():
-            yield from list_commands(command, f"{words} {name}".strip())
+            yield from list_commands(command, f"{arguments} {name}".strip())
 
 
 ALL = dict(list_commands(build_parser()))

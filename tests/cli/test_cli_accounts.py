@@ -33,14 +33,14 @@ class Terminal:
     def type(self, text: str) -> None:
         self.monkeypatch.setattr("sys.stdin", io.StringIO(text))
 
-    def json(self, *words: object) -> Any:
-        code = main([*map(str, words), "--json"])
+    def json(self, *arguments: object) -> Any:
+        code = main([*map(str, arguments), "--json"])
         out, err = self.capsys.readouterr()
         assert (code, err) == (0, ""), err
         return json.loads(out)
 
-    def fails(self, *words: object) -> str:
-        assert main([*map(str, words)]) == 2
+    def fails(self, *arguments: object) -> str:
+        assert main([*map(str, arguments)]) == 2
         return self.capsys.readouterr().err
 
 
@@ -136,25 +136,27 @@ def test_sessions_are_ended(terminal: Terminal, accounts: Accounts, space_id: in
             accounts.run(partial(sessions.open_session, user_id=user.id))[0] for user in (member, colleague)
         ]
 
-    def alive(opened: list[str]) -> list[bool]:
-        return [accounts.run(partial(sessions.fetch_session, token=token)) is not None for token in opened]
+    def are_alive(session_tokens: list[str]) -> list[bool]:
+        return [
+            accounts.run(partial(sessions.fetch_session, token=token)) is not None for token in session_tokens
+        ]
 
     session_tokens = log_in()
     pat = terminal.json("pat", "create", "--space", space_id, "--user", member.email, "--name", "x")["token"]
     words = ("user", "log-out", "--email", member.email)
     assert terminal.json(*words) == {"sessions": 1, "tokens": 0}
-    assert alive(session_tokens) == [False, True]
+    assert are_alive(session_tokens) == [False, True]
     assert accounts.run(lambda c: tokens.find_token(c, pat)) is not None
     assert terminal.json(*words, "--revoke-tokens") == {"sessions": 0, "tokens": 1}
     assert accounts.run(lambda c: tokens.find_token(c, pat)) is None
     session_tokens = log_in()
     assert terminal.json("user", "log-out", "--all")["sessions"] >= 2
-    assert alive(session_tokens) == [False, False]
+    assert are_alive(session_tokens) == [False, False]
     assert "--all" in terminal.fails("user", "log-out")
     assert "--all" in terminal.fails("user", "log-out", "--all", "--email", member.email)
 
 
-def test_what_cannot_be_done(terminal: Terminal, accounts: Accounts, space_id: int) -> None:
+def test_bad_commands_are_refused(terminal: Terminal, accounts: Accounts, space_id: int) -> None:
     owner, email = accounts.member(space_id), unique_email()
     create = ("user", "create", "--email", email, "--role", "owner", "--space")
     assert "--password-stdin" in terminal.fails(*create, space_id)

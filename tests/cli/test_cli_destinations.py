@@ -34,20 +34,20 @@ class Terminal:
         self.capsys, self.forwarder = capsys, forwarder
         self.space_id = forwarder.stage.space_id
 
-    def run(self, group: str, command: str, *words: str) -> tuple[int, str, str]:
-        code = main([group, command, *words, "--space", str(self.space_id)])
+    def run(self, group: str, command: str, *arguments: str) -> tuple[int, str, str]:
+        code = main([group, command, *arguments, "--space", str(self.space_id)])
         out, err = self.capsys.readouterr()
         assert TOKEN not in out + err
         return code, out, err
 
-    def json(self, group: str, command: str, *words: str, code: int = 0) -> Any:
-        exit_code, out, err = self.run(group, command, *words, "--json")
+    def json(self, group: str, command: str, *arguments: str, code: int = 0) -> Any:
+        exit_code, out, err = self.run(group, command, *arguments, "--json")
         warnings = [line for line in err.splitlines() if VISIBLE not in line]
         assert (exit_code, warnings) == (code, []), out + err
         return json.loads(out)
 
-    def fails(self, group: str, command: str, *words: str) -> str:
-        code, out, err = self.run(group, command, *words)
+    def fails(self, group: str, command: str, *arguments: str) -> str:
+        code, out, err = self.run(group, command, *arguments)
         assert (code, out) == (2, "")
         return err
 
@@ -57,7 +57,7 @@ def terminal(capsys: pytest.CaptureFixture[str], forwarder: Forwarder, _no_servi
     return Terminal(capsys, forwarder)
 
 
-def at(destination: dict[str, Any]) -> list[str]:
+def destination_option(destination: dict[str, Any]) -> list[str]:
     return ["--destination", str(destination["id"])]
 
 
@@ -74,59 +74,63 @@ def test_it_works(terminal: Terminal) -> None:
     assert destination["settings"] == {"pixel_id": PIXEL, "test_code": None, "strict": True}
     assert destination["event_names"] == {"contact": "Contact", "purchase": None}
     assert terminal.json("destination", "list") == [destination]
-    assert terminal.json("destination", "show", *at(destination)) == destination
-    assert terminal.json("destination", "pause", *at(destination))["status"] == "paused"
-    assert terminal.json("destination", "resume", *at(destination))["status"] == "active"
-    removal = terminal.json("destination", "remove", *at(destination))
+    assert terminal.json("destination", "show", *destination_option(destination)) == destination
+    assert terminal.json("destination", "pause", *destination_option(destination))["status"] == "paused"
+    assert terminal.json("destination", "resume", *destination_option(destination))["status"] == "active"
+    removal = terminal.json("destination", "remove", *destination_option(destination))
     assert removal == {"id": destination["id"], "status": "removed"}
     assert terminal.json("destination", "list") == []
-    assert "Destination not found" in terminal.fails("destination", "pause", *at(destination))
+    assert "Destination not found" in terminal.fails("destination", "pause", *destination_option(destination))
 
 
-def test_changing(terminal: Terminal) -> None:
+def test_a_destination_is_changed(terminal: Terminal) -> None:
     destination = terminal.json(
         "destination", "create", *GIVEN, "--set", "test_code=T1",
         "--event", "contact=C", "--event", "schedule=S", "--all-events",
     )  # fmt: skip
     new_version = terminal.json(
-        "destination", "set", *at(destination), "--name", "New", "--set", "strict=1", "--event",
-        "purchase=", "--default-event", "contact", "--no-all-events", "--secret", "backup=b",
+        "destination", "set", *destination_option(destination), "--name", "New", "--set", "strict=1",
+        "--event", "purchase=", "--default-event", "contact", "--no-all-events", "--secret", "backup=b",
     )  # fmt: skip
     assert (new_version["name"], new_version["all_events"], new_version["secrets"]) == (
         "New", False, ["backup", "token"],
     )  # fmt: skip
     assert new_version["settings"] == {"pixel_id": PIXEL, "test_code": "T1", "strict": True}
     assert new_version["event_names"] == {"schedule": "S", "purchase": None}
-    second_change = terminal.json("destination", "set", *at(destination), "--set", "test_code=",
-                                  "--secret", "backup=")  # fmt: skip
+    second_change = terminal.json("destination", "set", *destination_option(destination), "--set",
+                                  "test_code=", "--secret", "backup=")  # fmt: skip
     assert (second_change["settings"]["test_code"], second_change["secrets"]) == (None, ["token"])
     assert (second_change["event_names"], second_change["name"]) == (new_version["event_names"], "New")
     assert "secrets.token is required" in terminal.fails(
-        "destination", "set", *at(destination), "--secret", "token="
+        "destination", "set", *destination_option(destination), "--secret", "token="
     )
 
 
-def test_previewing(terminal: Terminal) -> None:
+def test_a_delivery_is_previewed(terminal: Terminal) -> None:
     destination = terminal.json("destination", "create", *GIVEN, "--all-events")
-    assert "Event not found" in terminal.fails("destination", "preview", *at(destination))
+    assert "Event not found" in terminal.fails("destination", "preview", *destination_option(destination))
     stage = terminal.forwarder.stage
     event_id = stage.event(stage.contact(email="anna@example.com"), event_time="now")
-    preview = terminal.json("destination", "preview", *at(destination))
+    preview = terminal.json("destination", "preview", *destination_option(destination))
     assert (preview["event_id"], preview["outcome"]) == (event_id, "sent")
     assert {"path": "em", "value": "[masked]", "origin": "email"} in preview["fields"]
     bare = stage.event(stage.contact(), event_time="now")
-    code, out, _ = terminal.run("destination", "preview", *at(destination), "--event", str(bare))
+    code, out, _ = terminal.run(
+        "destination", "preview", *destination_option(destination), "--event", str(bare)
+    )
     assert code == 0
     assert re.search(rf"event_id +{bare}\n", out)
     assert re.search(r"Fields\n  name +purchase\n", out)
     assert re.search(r"Missing for a better match\n  email +Send email with the event", out)
     assert "anna@example.com" not in out
     assert "Event not found" in terminal.fails(
-        "destination", "preview", *at(destination), "--event", str(10**12)
+        "destination", "preview", *destination_option(destination), "--event", str(10**12)
     )
 
 
-def test_secrets_from_elsewhere(terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_secrets_are_read_from_files_and_input(
+    terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = tmp_path / "token"
     file.write_text(f"{TOKEN}\n")
     terminal.json("destination", "create", *CREATE, "--secret", f"token=@{file}")
@@ -143,23 +147,23 @@ def test_secrets_from_elsewhere(terminal: Terminal, tmp_path: Path, monkeypatch:
 
 
 @pytest.mark.parametrize(
-    ("secret", "warned"), [(f"token={TOKEN}", True), ("token=@-", False), ("token=@FILE", False)]
+    ("secret", "is_warned"), [(f"token={TOKEN}", True), ("token=@-", False), ("token=@FILE", False)]
 )
 def test_a_secret_in_the_command_is_warned_of(
     terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, secret: str, *,
-    warned: bool,
+    is_warned: bool,
 ) -> None:  # fmt: skip
     (tmp_path / "FILE").write_text(TOKEN)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.stdin", io.StringIO(TOKEN))
     code, _, err = terminal.run("destination", "create", *CREATE, "--secret", secret)
-    assert (code, VISIBLE in err) == (0, warned)
-    if not warned:
+    assert (code, VISIBLE in err) == (0, is_warned)
+    if not is_warned:
         assert err == ""
 
 
 @pytest.mark.parametrize(
-    ("words", "why"),
+    ("arguments", "message"),
     [
         (["--platform", "myspace"], "The platform must be one of meta"),
         (["--platform", NAME], "The settings.pixel_id is required.; The secrets.token is"),
@@ -173,14 +177,16 @@ def test_a_secret_in_the_command_is_warned_of(
         ([*CREATE, "--secret", "token=@-", "--secret", "backup=@-"], "only one can be read"),
     ],
 )
-def test_what_create_refuses(terminal: Terminal, words: list[str], why: str) -> None:
-    assert why in terminal.fails("destination", "create", *words)
+def test_create_refuses_bad_options(terminal: Terminal, arguments: list[str], message: str) -> None:
+    assert message in terminal.fails("destination", "create", *arguments)
 
 
-def test_nothing_to_change(terminal: Terminal) -> None:
+def test_set_without_options_is_refused(terminal: Terminal) -> None:
     destination = terminal.json("destination", "create", *GIVEN)
-    assert "at least one of name" in terminal.fails("destination", "set", *at(destination))
-    error = terminal.fails("destination", "set", *at(destination), "--default-event", "contact")
+    assert "at least one of name" in terminal.fails("destination", "set", *destination_option(destination))
+    error = terminal.fails(
+        "destination", "set", *destination_option(destination), "--default-event", "contact"
+    )
     assert "contact: has no custom name" in error
 
 
@@ -197,25 +203,25 @@ def test_another_space(terminal: Terminal) -> None:
     terminal.space_id = make_stage(terminal.forwarder.stage.connection).space_id
     for command in ("show", "pause", "resume", "remove", "test", "set"):
         words = ["--name", "x"] if command == "set" else []
-        error = terminal.fails("destination", command, *at(destination), *words)
+        error = terminal.fails("destination", command, *destination_option(destination), *words)
         assert "Destination not found" in error
     assert "Delivery not found" in terminal.fails("delivery", "show", str(delivery_id))
-    assert "Destination not found" in terminal.fails("delivery", "replay", *at(destination))
+    assert "Destination not found" in terminal.fails("delivery", "replay", *destination_option(destination))
     assert terminal.json("delivery", "list") == []
 
 
-def test_trying_one_out(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_destination_is_tested(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
     destination = terminal.json("destination", "create", *GIVEN)
     with FakePlatform(Answer(200), Answer(401)) as platform:
         monkeypatch.setenv("HEADWATER_META_URL", platform.url)
-        result = terminal.json("destination", "test", *at(destination))
+        result = terminal.json("destination", "test", *destination_option(destination))
         assert result == {"ok": True, "http_status": 200, "message": "Probe accepted the test event.",
                           "remedy": None}  # fmt: skip
-        result = terminal.json("destination", "test", *at(destination), code=1)
+        result = terminal.json("destination", "test", *destination_option(destination), code=1)
         assert (result["ok"], result["http_status"]) == (False, 401)
         assert platform.bodies[0]["token"] == TOKEN
-    assert terminal.json("destination", "show", *at(destination))["test_ok"] is False
-    for command, words in (("show", at(destination)), ("list", [])):
+    assert terminal.json("destination", "show", *destination_option(destination))["test_ok"] is False
+    for command, words in (("show", destination_option(destination)), ("list", [])):
         assert ", failed" in terminal.run("destination", command, *words)[1]
 
 
@@ -271,7 +277,7 @@ def test_people_read_sections_no_wider_than_a_terminal(terminal: Terminal) -> No
         "destination", "create", *GIVEN, "--name", "Shop", "--event", "contact=Contact",
         "--event", "purchase=",
     )  # fmt: skip
-    _, out, _ = terminal.run("destination", "show", *at(destination))
+    _, out, _ = terminal.run("destination", "show", *destination_option(destination))
     lines = out.splitlines()
     assert "“Shop”, destination" in lines[0]
     assert max(map(len, lines)) <= 100

@@ -71,7 +71,7 @@ def test_contacts_and_companies(stage: Stage, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         (["--date", "yesterday"], "date must have the format"),
         ([], "give either --date, or --start-date and --end-date"),
@@ -82,13 +82,13 @@ def test_contacts_and_companies(stage: Stage, tmp_path: Path) -> None:
         ([*DAY, "--field", "nonsense"], "fields must be one of"),
     ],
 )
-def test_what_it_refuses(
+def test_bad_options_are_refused(
     stage: Stage, tmp_path: Path, capsys: pytest.CaptureFixture[str],
-    options: list[str], told: str,
+    options: list[str], message: str,
 ) -> None:  # fmt: skip
     output = tmp_path / "out"
     assert run(stage, "events", *options, output=output) == 2
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err
     assert not output.exists()
 
 

@@ -28,7 +28,7 @@ def _database(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEADWATER_DATABASE_URL", database_url)
 
 
-def numbered(count: int) -> list[dict[str, Any]]:
+def numbered_events(count: int) -> list[dict[str, Any]]:
     return [{**EVENT, "order_id": str(number)} for number in range(count)]
 
 
@@ -61,14 +61,14 @@ def test_it_works(importer: Importer, stage: Stage) -> None:
 
 @pytest.mark.parametrize("name", ["f.ndjson", "f.jsonl", "f.csv", "f.ndjson.gz", "f.csv.gz"])
 def test_every_form(importer: Importer, name: str) -> None:
-    file = importer.write(name, *numbered(3))
+    file = importer.write(name, *numbered_events(3))
     assert importer.run("events", file)["queued"] == 3
     assert [payload["order_id"] for payload in importer.payloads()] == ["0", "1", "2"]
 
 
 @pytest.mark.parametrize("form", ["ndjson", "csv"])
 def test_standard_input(importer: Importer, monkeypatch: pytest.MonkeyPatch, form: str) -> None:
-    file = importer.write(f"f.{form}.gz", *numbered(2), BAD)
+    file = importer.write(f"f.{form}.gz", *numbered_events(2), BAD)
     monkeypatch.chdir(importer.folder)
     with file.open("rb") as stream:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(stream))
@@ -226,7 +226,7 @@ def test_nothing_refused_leaves_no_file(importer: Importer) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "options", "told"),
+    ("name", "content", "options", "message"),
     [
         ("f.csv", b"", (), "The file is empty"),
         ("f.csv", b"a, a\n", (), "the header names the column a twice"),
@@ -238,17 +238,17 @@ def test_nothing_refused_leaves_no_file(importer: Importer) -> None:
     ],
 )
 def test_files_that_cannot_be_imported(
-    importer: Importer, name: str, content: bytes, options: tuple[str, ...], told: str
+    importer: Importer, name: str, content: bytes, options: tuple[str, ...], message: str
 ) -> None:
     file = importer.folder / name
     file.write_bytes(content)
-    assert told in importer.refused("events", file, *options)
+    assert message in importer.refusal("events", file, *options)
 
 
 def test_a_file_or_space_that_is_not_there(importer: Importer) -> None:
-    assert "No such file" in importer.refused("events", importer.folder / "none.csv")
+    assert "No such file" in importer.refusal("events", importer.folder / "none.csv")
     file = importer.write("f.ndjson", EVENT)
-    assert "Space not found" in importer.refused("events", file, "--space", "999999999")
+    assert "Space not found" in importer.refusal("events", file, "--space", "999999999")
 
 
 # ------------------------------------------------------------------------------------- going on

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from headwater.cli import main
 from headwater.intake.imports import importer as import_run
-from tests.cli.test_cli_import import BAD, EVENT, numbered
+from tests.cli.test_cli_import import BAD, EVENT, numbered_events
 from tests.support.campaigns import campaign_size
 from tests.support.factories import make_stage
 from tests.support.importing import Importer
@@ -39,21 +39,21 @@ class Interruption(Exception):
 @given(
     bad=st.lists(st.booleans(), min_size=1, max_size=12),
     chunk=st.integers(1, 5),
-    ends=st.lists(st.integers(0, 3), max_size=4),
+    interruptions=st.lists(st.integers(0, 3), max_size=4),
 )
 def test_interrupted_anywhere_each_row_is_done_once(
-    importer: Importer, connection: psycopg.Connection, bad: list[bool], chunk: int, ends: list[int]
+    importer: Importer, connection: psycopg.Connection, bad: list[bool], chunk: int, interruptions: list[int]
 ) -> None:
-    importer = importer.at(make_stage(connection))
+    importer = importer.importer_for(make_stage(connection))
     rows = [{**(BAD if is_bad else EVENT), "order_id": str(n)} for n, is_bad in enumerate(bad)]
     file = importer.write(f"f-{importer.stage.space_id}.ndjson", *rows)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(import_run, "CHUNK", chunk)
-        for end in ends:
+        for end in interruptions:
             passed = iter(range(end + 1))
 
-            def fail(_: str, passed: Any = passed) -> None:
-                if next(passed, None) is None:
+            def fail(_: str, steps: Any = passed) -> None:
+                if next(steps, None) is None:
                     raise Interruption
 
             patch.setattr(import_run, "failpoint", fail)
@@ -75,7 +75,7 @@ def test_interrupted_anywhere_each_row_is_done_once(
 
 @pytest.mark.parametrize("point", ["import_before_commit", "import_before_finish"])
 def test_killed(importer: Importer, point: str) -> None:
-    file = importer.write("f.ndjson", *numbered(1500), BAD)
+    file = importer.write("f.ndjson", *numbered_events(1500), BAD)
     arguments = ["--space", str(importer.stage.space_id), str(file)]
     command = [sys.executable, "-m", "headwater", "import", "events", *arguments]
     process = subprocess.run(
@@ -88,9 +88,9 @@ def test_killed(importer: Importer, point: str) -> None:
     assert len((importer.folder / "f.ndjson.refused.ndjson").read_text().splitlines()) == 1
 
 
-def test_two_at_once(importer: Importer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_overtaken_chunk_is_imported_once(importer: Importer, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second import finds that the first has imported its chunk."""
-    file = importer.write("f.ndjson", *numbered(3))
+    file = importer.write("f.ndjson", *numbered_events(3))
 
     def overtake(_: str) -> None:
         monkeypatch.setattr(import_run, "failpoint", lambda _: None)
@@ -107,12 +107,12 @@ def test_two_at_once(importer: Importer, monkeypatch: pytest.MonkeyPatch) -> Non
     )
     real = import_run.Import._store
 
-    async def meanwhile(self: Any, connection: Any, chunk: Any) -> Any:
+    async def take_over(self: Any, connection: Any, chunk: Any) -> Any:
         importer.stage.connection.execute(
             "UPDATE imports SET rows_done = 2 WHERE space_id = %s", (importer.stage.space_id,)
         )
         return await real(self, connection, chunk)
 
-    monkeypatch.setattr(import_run.Import, "_store", meanwhile)
-    assert "another process is importing this file" in importer.refused("events", file)
+    monkeypatch.setattr(import_run.Import, "_store", take_over)
+    assert "another process is importing this file" in importer.refusal("events", file)
     assert len(importer.waiting()) == 3

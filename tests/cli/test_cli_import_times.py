@@ -37,4 +37,4 @@ def test_times_without_an_offset_are_told_and_read_on_the_clock_that_is_named(
         "2025-11-01T09:00", "2025-07-01T08:00", "2025-11-01T23:00", "2025-10-26T00:30",
         "2025-03-30T01:30", "2025-11-01T10:00", "2025-11-01T05:00", "2025-11-01T12:26",
     ]  # fmt: skip
-    assert "must be an IANA time zone" in importer.refused("events", file, "--timezone", "Mars")
+    assert "must be an IANA time zone" in importer.refusal("events", file, "--timezone", "Mars")

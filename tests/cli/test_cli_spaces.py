@@ -95,7 +95,7 @@ def test_set(cli: Cli, space: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("arguments", "message"),
     [
         (["currency=EUR", "colour=red"], "colour: no such setting"),
         (["currency=EUR", "timezone=x"], "timezone: must be an IANA time zone"),
@@ -103,8 +103,8 @@ def test_set(cli: Cli, space: Any) -> None:
         (["currency=EUR", "currency=USD"], "currency: given twice"),
     ],
 )
-def test_set_is_all_or_nothing(cli: Cli, space: Any, given: list[str], told: str) -> None:
-    assert told in cli("space", "set", "--space", space["id"], *given, code=2)
+def test_set_is_all_or_nothing(cli: Cli, space: Any, arguments: list[str], message: str) -> None:
+    assert message in cli("space", "set", "--space", space["id"], *arguments, code=2)
     assert cli.json("space", "show", "--space", space["id"]) == space
 
 

@@ -21,14 +21,14 @@ class Terminal:
     def __init__(self, capsys: pytest.CaptureFixture[str], space_id: int) -> None:
         self.capsys, self.space_id = capsys, space_id
 
-    def run(self, *words: str) -> tuple[int, str, str]:
-        code = main(["watch", *words, "--space", str(self.space_id)])
+    def run(self, *arguments: str) -> tuple[int, str, str]:
+        code = main(["watch", *arguments, "--space", str(self.space_id)])
         out, err = self.capsys.readouterr()
         assert TOKEN not in out + err
         return code, out, err
 
-    def json(self, *words: str) -> Any:
-        code, out, err = self.run(*words, "--json")
+    def json(self, *arguments: str) -> Any:
+        code, out, err = self.run(*arguments, "--json")
         assert code == 0, err
         return json.loads(out)
 
@@ -79,7 +79,7 @@ def test_a_table(terminal: Terminal) -> None:
 
 
 @pytest.mark.parametrize(
-    "words",
+    "arguments",
     [
         ("create", "--address", "ftp://reports.example/x.csv"),
         ("create", "--address", "file:///x.csv"),  # the operator permits no files
@@ -91,17 +91,19 @@ def test_a_table(terminal: Terminal) -> None:
         *((verb, "--file", "999999999") for verb in ("show", "pause", "resume", "fetch", "remove")),
     ],
 )
-def test_bad_input(terminal: Terminal, words: tuple[str, ...]) -> None:
-    code, out, err = terminal.run(*words)
+def test_bad_input(terminal: Terminal, arguments: tuple[str, ...]) -> None:
+    code, out, err = terminal.run(*arguments)
     assert (code, out) == (2, "")
     assert err
     assert terminal.json("list") == []
 
 
-@pytest.mark.parametrize("words", [("create",), ("show",), ("create", "--address", URL, "--kind", "order")])
-def test_bad_options(terminal: Terminal, words: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    "arguments", [("create",), ("show",), ("create", "--address", URL, "--kind", "order")]
+)
+def test_bad_options(terminal: Terminal, arguments: tuple[str, ...]) -> None:
     with pytest.raises(SystemExit) as error_info:
-        terminal.run(*words)
+        terminal.run(*arguments)
     assert error_info.value.code == 2
 
 

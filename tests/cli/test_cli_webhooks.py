@@ -26,14 +26,14 @@ class Terminal:
     def __init__(self, capsys: pytest.CaptureFixture[str], space_id: int) -> None:
         self.capsys, self.space = capsys, ["--space", str(space_id)]
 
-    def json(self, command: str, *words: str, space: bool = True) -> Any:
-        code = main(["webhook", command, *words, *(self.space if space else []), "--json"])
+    def json(self, command: str, *arguments: str, space: bool = True) -> Any:
+        code = main(["webhook", command, *arguments, *(self.space if space else []), "--json"])
         out, err = self.capsys.readouterr()
         assert (code, err) == (0, ""), err
         return json.loads(out)
 
-    def fails(self, command: str, *words: str, space: bool = True) -> str:
-        assert main(["webhook", command, *words, *(self.space if space else [])]) == 2
+    def fails(self, command: str, *arguments: str, space: bool = True) -> str:
+        assert main(["webhook", command, *arguments, *(self.space if space else [])]) == 2
         return self.capsys.readouterr().err
 
 
@@ -75,7 +75,7 @@ def test_the_url_begins_with_the_base_url(terminal: Terminal, monkeypatch: pytes
 
 
 @pytest.mark.parametrize(
-    ("words", "why"),
+    ("arguments", "message"),
     [
         (["--type", "paypal", "--name", "n"], "type: paypal is not one of calendly, generic"),
         (["--type", "stripe", "--name", "n"], "secret: stripe signs its deliveries"),
@@ -88,8 +88,8 @@ def test_the_url_begins_with_the_base_url(terminal: Terminal, monkeypatch: pytes
           "--set", "map.email=mail)"], "map.email: cannot be read at character 5, “)”."),
     ],
 )  # fmt: skip
-def test_what_create_refuses(terminal: Terminal, words: list[str], why: str) -> None:
-    assert why in terminal.fails("create", *words)
+def test_create_refuses_bad_options(terminal: Terminal, arguments: list[str], message: str) -> None:
+    assert message in terminal.fails("create", *arguments)
 
 
 def test_ids_of_another_space(terminal: Terminal, webhooks: Hooks) -> None:
@@ -144,7 +144,7 @@ def test_what_nobody_signed_cannot_be_replayed(terminal: Terminal, webhooks: Hoo
     assert "its body was not stored" in terminal.fails("replay", str(hook.deliveries("id")[0]))
 
 
-def test_trying_a_body(terminal: Terminal, tmp_path: Path, stage: Stage) -> None:
+def test_a_body_is_tried(terminal: Terminal, tmp_path: Path, stage: Stage) -> None:
     file = tmp_path / "body.json"
     file.write_text(json.dumps(stripe("checkout.session.completed", SESSION)))
     outcome = terminal.json("test", str(file), "--type", "stripe", space=False)

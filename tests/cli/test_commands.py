@@ -25,9 +25,9 @@ print(len(ours))
 """
 
 
-def imported_by(word: str) -> tuple[list[str], int]:
+def imported_modules(command_word: str) -> tuple[list[str], int]:
     """Return the modules of cli/ that a command imports, and the number of all imported headwater modules."""
-    command = [sys.executable, "-c", IMPORTED, word]
+    command = [sys.executable, "-c", IMPORTED, command_word]
     output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     names, count = output.splitlines()
     return names.split(), int(count)
@@ -43,14 +43,14 @@ def test_it_works(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_without_a_command_none_is_imported() -> None:
-    modules, count = imported_by("")
+    modules, count = imported_modules("")
     assert modules == ["headwater.cli.commands"]
     assert count < 15
 
 
 def test_a_command_imports_no_other() -> None:
-    assert imported_by("source")[0] == ["headwater.cli.commands", "headwater.cli.source"]
-    assert imported_by("space")[0] == ["headwater.cli.commands", "headwater.cli.spaces"]
+    assert imported_modules("source")[0] == ["headwater.cli.commands", "headwater.cli.source"]
+    assert imported_modules("space")[0] == ["headwater.cli.commands", "headwater.cli.spaces"]
 
 
 @pytest.mark.parametrize("entry", COMMANDS, ids=lambda entry: entry.name)
@@ -71,7 +71,7 @@ def parsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser
 
 def test_what_prints_does_so_as_json_too() -> None:
     """`prints` reads the option `--json`, so every command with `prints` must have it."""
-    code = prints(_nothing).__code__
+    code = prints(_empty_text).__code__
     printing_parsers = [
         parser
         for parser in parsers(build_parser())
@@ -81,7 +81,7 @@ def test_what_prints_does_so_as_json_too() -> None:
     assert [parser.prog for parser in printing_parsers if "--json" not in parser.format_help()] == []
 
 
-async def _nothing(*_: object) -> str:
+async def _empty_text(*_: object) -> str:
     return ""
 
 

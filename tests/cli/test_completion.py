@@ -44,7 +44,7 @@ def test_it_works(capsys: pytest.CaptureFixture[str]) -> None:
     """Bash itself completes a word, and an option of a command with two words."""
     text = script("bash", capsys)
 
-    def offered(line: str) -> list[str]:
+    def offered_words(line: str) -> list[str]:
         words = line.split(" ")
         script = ASK.format(words=" ".join(f"'{word}'" for word in words), last=len(words) - 1,
                             line=line)  # fmt: skip
@@ -52,8 +52,8 @@ def test_it_works(capsys: pytest.CaptureFixture[str]) -> None:
                                  check=True)  # fmt: skip
         return process.stdout.split()
 
-    assert sorted(offered("headwater de")) == ["delivery", "demo", "destination"]
-    assert "--timezone" in offered("headwater space create --ti")
+    assert sorted(offered_words("headwater de")) == ["delivery", "demo", "destination"]
+    assert "--timezone" in offered_words("headwater space create --ti")
 
 
 @pytest.mark.parametrize("shell", SHELLS)
@@ -63,7 +63,7 @@ def test_every_command_is_in_it(shell: str, capsys: pytest.CaptureFixture[str]) 
     assert "--leash" not in text  # used only by our own processes
 
 
-def program_of(shell: str) -> str:
+def find_program(shell: str) -> str:
     program = shutil.which(shell)
     if program is None:
         assert not REQUIRED
@@ -74,7 +74,7 @@ def program_of(shell: str) -> str:
 @pytest.mark.parametrize("shell", SHELLS)
 def test_the_shell_takes_it(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
     process = subprocess.run(
-        [program_of(shell), "-n"], input=script(shell, capsys), capture_output=True, text=True,
+        [find_program(shell), "-n"], input=script(shell, capsys), capture_output=True, text=True,
         check=False,
     )  # fmt: skip
     assert (process.returncode, process.stderr) == (0, "")
@@ -82,7 +82,7 @@ def test_the_shell_takes_it(shell: str, capsys: pytest.CaptureFixture[str]) -> N
 
 def test_fish_completes(capsys: pytest.CaptureFixture[str]) -> None:
     process = subprocess.run(
-        [program_of("fish"), "--no-config", "-c", ASK_FISH], input=script("fish", capsys),
+        [find_program("fish"), "--no-config", "-c", ASK_FISH], input=script("fish", capsys),
         capture_output=True, text=True, check=True, timeout=PATIENCE_SECONDS,
     )  # fmt: skip
     offers = [line.split("\t")[0] for line in process.stdout.splitlines()]
@@ -93,7 +93,7 @@ def test_zsh_completes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     """The script is in a folder of $fpath, as documented, and the user presses the tab key."""
     (tmp_path / "_headwater").write_text(script("zsh", capsys))
     process = subprocess.run(
-        [program_of("zsh"), "-fc", ASK_ZSH], cwd=tmp_path, capture_output=True, text=True,
+        [find_program("zsh"), "-fc", ASK_ZSH], cwd=tmp_path, capture_output=True, text=True,
         check=True, timeout=PATIENCE_SECONDS,
     )  # fmt: skip
     text = re.sub(r"\x1b\[[^A-Za-z]*[A-Za-z]", "", process.stdout)

@@ -15,22 +15,22 @@ from tests.support.commands import run_command
 from tests.support.fake_platform import Answer, FakePlatform
 from tests.support.installations import install
 from tests.support.preloaded import CopiedServe
-from tests.support.processes import at_terminal
+from tests.support.processes import run_at_terminal
 from tests.support.waiting import wait_until
 
 PIXEL = ("--platform", "meta", "--set", "pixel_id=1234567890")
 
 
-def command(data_dir: Path, *words: str, **variables: str) -> Any:
+def command(data_dir: Path, *arguments: str, **variables: str) -> Any:
     """Return a command's JSON output."""
-    process = run_command(*words, "--data-dir", str(data_dir), "--json", **variables)
+    process = run_command(*arguments, "--data-dir", str(data_dir), "--json", **variables)
     assert process.returncode == 0, process.stderr
     return json.loads(process.stdout)
 
 
 @pytest.fixture(scope="module")
 def meta() -> Iterator[FakePlatform]:
-    with FakePlatform(otherwise=Answer(body=b'{"events_received": 1}')) as platform:
+    with FakePlatform(default=Answer(body=b'{"events_received": 1}')) as platform:
         yield platform
 
 
@@ -66,12 +66,12 @@ def test_it_works(url: str, data_dir: Path, meta: FakePlatform) -> None:
         (("key", "create", *space, "--name", "k"), "/public-api/v1"),
         (("user", "set-up-link"), "/console/set-up/"),
     ):
-        output = at_terminal("-m", "headwater", *words, "--data-dir", str(data_dir), **wrong)
+        output = run_at_terminal("-m", "headwater", *words, "--data-dir", str(data_dir), **wrong)
         assert f"{url}{path}" in output
     invitation = command(data_dir, "user", "invite", *space, *account_options)
     assert invitation["url"].startswith(f"{url}/console/")
     destination = command(data_dir, "destination", "create", *space, *PIXEL, "--secret", "access_token=x")
-    assert try_out(data_dir, *space, "--destination", str(destination["id"])) == []
+    assert try_destination(data_dir, *space, "--destination", str(destination["id"])) == []
     assert len(meta.requests) == 1, "the service's platform was called"
 
 
@@ -117,13 +117,13 @@ def set_up_link(data_dir: Path) -> str:
     return command(data_dir, "user", "set-up-link")["url"]
 
 
-def try_out(data_dir: Path, *where: str) -> list[str]:
+def try_destination(data_dir: Path, *options: str) -> list[str]:
     """Test a new destination as documented, and return what prevented it."""
     data_options = ("--data-dir", str(data_dir))
-    refusal = run_command("destination", "test", *where, *data_options)
+    refusal = run_command("destination", "test", *options, *data_options)
     assert refusal.returncode == 1
     assert "test_event_code" in refusal.stdout
     advice = refusal.stdout.rpartition("headwater ")[2].strip().replace("CODE", "TEST1")
     assert run_command(*advice.split(), *data_options).returncode == 0
-    result = run_command("destination", "test", *where, *data_options)
+    result = run_command("destination", "test", *options, *data_options)
     return [] if result.returncode == 0 else [result.stdout, result.stderr]

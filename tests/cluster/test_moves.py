@@ -59,7 +59,9 @@ def place_space(connection: psycopg.Connection, hashed: int) -> int:
 
 
 @pytest.fixture
-def stand_in(connection: psycopg.Connection, monkeypatch: pytest.MonkeyPatch) -> Iterator[psycopg.Connection]:
+def fake_cluster(
+    connection: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[psycopg.Connection]:
     """A connection to what looks like a cluster of nodes A, B and one that is being emptied."""
     if IS_CLUSTER:
         pytest.skip("on a single PostgreSQL")
@@ -125,59 +127,59 @@ def test_another_node_than_the_first_refuses(
         assert refusal(node, space_id).reason is MoveRefusal.NOT_FIRST_NODE
 
 
-def test_steps_are_those_that_are_left(stand_in: psycopg.Connection) -> None:
+def test_steps_are_those_that_are_left(fake_cluster: psycopg.Connection) -> None:
     shared_id, beside_id, first, isolated_id = (
-        place_space(stand_in, hash_number) for hash_number in (-3, -4, -9, 0)
+        place_space(fake_cluster, hash_number) for hash_number in (-3, -4, -9, 0)
     )
     onto_b, split_back = MoveStep("split", B, 2), MoveStep("split", A, 0)
-    assert plan_steps(stand_in, shared_id) == [onto_b, split_back]
-    assert plan_steps(stand_in, shared_id, ("a", 5432)) == [onto_b, split_back]
-    assert plan_steps(stand_in, shared_id, ("b", 5433)) == [onto_b, split_back, MoveStep("move", B)]
-    assert plan_steps(stand_in, beside_id, ("b", 5433)) == [
+    assert plan_steps(fake_cluster, shared_id) == [onto_b, split_back]
+    assert plan_steps(fake_cluster, shared_id, ("a", 5432)) == [onto_b, split_back]
+    assert plan_steps(fake_cluster, shared_id, ("b", 5433)) == [onto_b, split_back, MoveStep("move", B)]
+    assert plan_steps(fake_cluster, beside_id, ("b", 5433)) == [
         onto_b, MoveStep("split", A, 1), MoveStep("move", B)
     ]  # fmt: skip
-    assert plan_steps(stand_in, first) == [onto_b]
-    assert plan_steps(stand_in, first, ("a", 5432)) == [onto_b, MoveStep("move", A)]
-    assert plan_steps(stand_in, isolated_id) == []
-    assert plan_steps(stand_in, isolated_id, ("b", 5433)) == []
-    assert plan_steps(stand_in, isolated_id, ("a", 5432)) == [MoveStep("move", A)]
+    assert plan_steps(fake_cluster, first) == [onto_b]
+    assert plan_steps(fake_cluster, first, ("a", 5432)) == [onto_b, MoveStep("move", A)]
+    assert plan_steps(fake_cluster, isolated_id) == []
+    assert plan_steps(fake_cluster, isolated_id, ("b", 5433)) == []
+    assert plan_steps(fake_cluster, isolated_id, ("a", 5432)) == [MoveStep("move", A)]
 
 
-def test_a_space_leaves_a_node_that_is_to_be_empty(stand_in: psycopg.Connection) -> None:
+def test_a_space_leaves_a_node_that_is_to_be_empty(fake_cluster: psycopg.Connection) -> None:
     """It goes through the node that isn't its target."""
-    space_id, last = place_space(stand_in, 5), place_space(stand_in, 9)
+    space_id, last = place_space(fake_cluster, 5), place_space(fake_cluster, 9)
     onto_a, onto_b = (MoveStep("split", node, 1) for node in (A, B))
-    assert plan_steps(stand_in, space_id, ("a", 5432)) == [onto_b, onto_a]
-    assert plan_steps(stand_in, space_id, ("b", 5433)) == [onto_a, onto_b]
-    assert plan_steps(stand_in, last, ("b", 5433)) == [onto_b]
+    assert plan_steps(fake_cluster, space_id, ("a", 5432)) == [onto_b, onto_a]
+    assert plan_steps(fake_cluster, space_id, ("b", 5433)) == [onto_a, onto_b]
+    assert plan_steps(fake_cluster, last, ("b", 5433)) == [onto_b]
 
 
-def test_refusals(stand_in: psycopg.Connection) -> None:
-    space_id = place_space(stand_in, 0)
+def test_refusals(fake_cluster: psycopg.Connection) -> None:
+    space_id = place_space(fake_cluster, 0)
     for address in (("c", 5432), ("b", 5432), ("standby", 5432)):
-        error = refusal(stand_in, space_id, *address)
+        error = refusal(fake_cluster, space_id, *address)
         assert error.reason is MoveRefusal.UNKNOWN_NODE
         assert "there are a:5432, b:5433" in str(error)
-    assert refusal(stand_in, 2**60).reason is MoveRefusal.UNKNOWN_SPACE
-    with stand_in.transaction(force_rollback=True):
-        stand_in.execute("UPDATE stand_in.levels SET result = 'replica' WHERE nodeid = 3")
-        error = refusal(stand_in, space_id, "a", 5432)
+    assert refusal(fake_cluster, 2**60).reason is MoveRefusal.UNKNOWN_SPACE
+    with fake_cluster.transaction(force_rollback=True):
+        fake_cluster.execute("UPDATE stand_in.levels SET result = 'replica' WHERE nodeid = 3")
+        error = refusal(fake_cluster, space_id, "a", 5432)
         assert error.reason is MoveRefusal.WAL_LEVEL
         assert str(error).startswith("wal_level of b:5433 is replica")
-    with stand_in.transaction(force_rollback=True):
-        stand_in.execute("ALTER TABLE alert_steps REPLICA IDENTITY NOTHING")
-        error = refusal(stand_in, space_id, "a", 5432)
+    with fake_cluster.transaction(force_rollback=True):
+        fake_cluster.execute("ALTER TABLE alert_steps REPLICA IDENTITY NOTHING")
+        error = refusal(fake_cluster, space_id, "a", 5432)
         assert error.reason is MoveRefusal.NO_KEY
         assert "rows of alert_steps have" in str(error)
-    with stand_in.transaction(force_rollback=True):
-        stand_in.execute("UPDATE stand_in.pg_dist_local_group SET groupid = 2")
-        assert refusal(stand_in, space_id).reason is MoveRefusal.NOT_FIRST_NODE
-    with stand_in.transaction(force_rollback=True):
-        stand_in.execute("UPDATE stand_in.pg_dist_node SET isactive = false WHERE nodeid = 3")
-        only_id = place_space(stand_in, -3)
-        assert refusal(stand_in, only_id).reason is MoveRefusal.NO_OTHER_NODE
-    stand_in.execute("DELETE FROM stand_in.pg_dist_partition")
-    assert refusal(stand_in, space_id).reason is MoveRefusal.NOT_DISTRIBUTED
+    with fake_cluster.transaction(force_rollback=True):
+        fake_cluster.execute("UPDATE stand_in.pg_dist_local_group SET groupid = 2")
+        assert refusal(fake_cluster, space_id).reason is MoveRefusal.NOT_FIRST_NODE
+    with fake_cluster.transaction(force_rollback=True):
+        fake_cluster.execute("UPDATE stand_in.pg_dist_node SET isactive = false WHERE nodeid = 3")
+        only_id = place_space(fake_cluster, -3)
+        assert refusal(fake_cluster, only_id).reason is MoveRefusal.NO_OTHER_NODE
+    fake_cluster.execute("DELETE FROM stand_in.pg_dist_partition")
+    assert refusal(fake_cluster, space_id).reason is MoveRefusal.NOT_DISTRIBUTED
 
 
 def test_every_distributed_table_can_be_followed(connection: psycopg.Connection) -> None:

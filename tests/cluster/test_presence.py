@@ -52,11 +52,11 @@ def test_no_process_starts_on_another_node(connection: psycopg.Connection, datab
         prepare_beside(Settings(database_url=url))
 
 
-@pytest.mark.parametrize("named", [True, False])
-def test_only_sessions_of_a_cluster_are_impatient(named: bool, connection: psycopg.Connection) -> None:
+@pytest.mark.parametrize("is_named", [True, False])
+def test_only_sessions_of_a_cluster_are_impatient(is_named: bool, connection: psycopg.Connection) -> None:
     """On a single PostgreSQL, the operator's own setting applies."""
-    if named:
+    if is_named:
         connection.execute("SET lock_timeout = '7s'")
     connection.execute(BOUND_WAITING)
     waits = connection.execute("SHOW lock_timeout").fetchall()[0][0]
-    assert waits == ("50ms" if IS_CLUSTER else "7s" if named else "0")
+    assert waits == ("50ms" if IS_CLUSTER else "7s" if is_named else "0")

@@ -15,7 +15,7 @@ def stage(connection: psycopg.Connection, space_id: int) -> Stage:
 
 
 @pytest.fixture
-def external(connection: psycopg.Connection) -> Stage:
+def external_id_stage(connection: psycopg.Connection) -> Stage:
     return new_stage(connection, company_identity_mode="external_id")
 
 
@@ -87,24 +87,24 @@ def test_auto_mode_stores_the_external_id_and_ignores_it(stage: Stage) -> None:
     assert stage.values("events", "company_external_id") == ["X"]
 
 
-def test_external_mode_points_the_contact_at_the_latest(external: Stage) -> None:
-    external.run(event(email="a@acme.com", company_external_id="X"))
-    external.run(event(email="a@acme.com", company_external_id="Y", company_name="Why"))
-    companies = {row[0]: row[1:] for row in external.rows("companies", "external_id", "id", "name")}
+def test_external_mode_points_the_contact_at_the_latest(external_id_stage: Stage) -> None:
+    external_id_stage.run(event(email="a@acme.com", company_external_id="X"))
+    external_id_stage.run(event(email="a@acme.com", company_external_id="Y", company_name="Why"))
+    companies = {row[0]: row[1:] for row in external_id_stage.rows("companies", "external_id", "id", "name")}
     assert companies["X"][1] == "X"
     assert companies["Y"][1] == "Why"
-    assert set(external.values("events", "company_id")) == {companies["Y"][0]}
-    external.run(event(email="a@acme.com"))
-    assert external.values("contacts", "company_id") == [companies["Y"][0]]
+    assert set(external_id_stage.values("events", "company_id")) == {companies["Y"][0]}
+    external_id_stage.run(event(email="a@acme.com"))
+    assert external_id_stage.values("contacts", "company_id") == [companies["Y"][0]]
 
 
-def test_external_mode_names_by_the_last_write(external: Stage) -> None:
-    external.run(
+def test_external_mode_names_by_the_last_write(external_id_stage: Stage) -> None:
+    external_id_stage.run(
         event(email="a@b.org", company_external_id="X", company_name="One"),
         event(email="b@b.org", company_external_id="X", company_name="Two"),
         event(email="c@b.org", company_external_id="X"),
         event(email="c@b.org", company_name="None"),
     )
-    assert external.values("companies", "name") == ["Two"]
-    external.run(event(email="a@b.org", company_external_id="X", company_name="Three"))
-    assert external.values("companies", "name") == ["Three"]
+    assert external_id_stage.values("companies", "name") == ["Two"]
+    external_id_stage.run(event(email="a@b.org", company_external_id="X", company_name="Three"))
+    assert external_id_stage.values("companies", "name") == ["Three"]

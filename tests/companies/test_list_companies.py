@@ -103,11 +103,13 @@ def test_a_repeated_hour_is_whole(client: httpx.Client, connection: psycopg.Conn
     assert ids(Api(client, stage.key), **window) == company_ids[::-1]
 
 
-@pytest.mark.parametrize(("given", "missing"), [("start_date", "end_date"), ("end_date", "start_date")])
+@pytest.mark.parametrize(
+    ("date_parameter", "missing"), [("start_date", "end_date"), ("end_date", "start_date")]
+)
 @pytest.mark.parametrize("blank", [False, True])
-def test_one_date_alone_is_refused(api: Api, given: str, missing: str, blank: bool) -> None:
-    params = {given: "2026-01-01 00:00:00", **({missing: " "} if blank else {})}
-    assert errors(api, **params) == {missing: [f"The {missing} is required with {given}."]}
+def test_one_date_alone_is_refused(api: Api, date_parameter: str, missing: str, blank: bool) -> None:
+    params = {date_parameter: "2026-01-01 00:00:00", **({missing: " "} if blank else {})}
+    assert errors(api, **params) == {missing: [f"The {missing} is required with {date_parameter}."]}
 
 
 def test_two_blank_dates_are_none(api: Api, stage: Stage) -> None:
@@ -156,9 +158,9 @@ def test_page_sizes(api: Api, stage: Stage, connection: psycopg.Connection) -> N
         assert answer["next_cursor"]
 
 
-def walk(api: Api, first: dict[str, Any], link: str) -> list[list[int]]:
-    """Return the ids of the pages from `first` on, following its links; `link` is `next` or `prev`."""
-    pages = [first]
+def walk(api: Api, parameters: dict[str, Any], link: str) -> list[list[int]]:
+    """Return the ids of the pages from `parameters` on, following its links; `link` is `next` or `prev`."""
+    pages = [parameters]
     while url := pages[-1][f"{link}_page_url"]:
         assert url.startswith(f"{BASE_URL}{API}/companies?")
         assert httpx.URL(url).params["cursor"] == pages[-1][f"{link}_cursor"]
@@ -233,9 +235,9 @@ def test_a_changed_cursor_is_refused(api: Api, cursor: str) -> None:
         assert errors(api, cursor=text) == {"cursor": ["The cursor is not a cursor of this list."]}
 
 
-@pytest.mark.parametrize("other", [YEAR, {**YEAR, "end_date": "2026-12-31 23:59:58"}])
-def test_a_cursor_of_another_window_is_refused(api: Api, cursor: str, other: dict[str, str]) -> None:
-    assert list(errors(api, **other, cursor=cursor)) == ["cursor"]
+@pytest.mark.parametrize("other_window", [YEAR, {**YEAR, "end_date": "2026-12-31 23:59:58"}])
+def test_a_cursor_of_another_window_is_refused(api: Api, cursor: str, other_window: dict[str, str]) -> None:
+    assert list(errors(api, **other_window, cursor=cursor)) == ["cursor"]
 
 
 def test_a_cursor_of_another_list_is_refused(api: Api, stage: Stage, cursor: str) -> None:

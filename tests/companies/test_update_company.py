@@ -23,7 +23,7 @@ def put(api: Api, company_id: int, body: Any) -> httpx.Response:
     return api.send("PUT", f"/companies/{company_id}", content=json.dumps(body))
 
 
-def changed(api: Api, company_id: int, body: dict[str, Any]) -> dict[str, Any]:
+def change_company(api: Api, company_id: int, body: dict[str, Any]) -> dict[str, Any]:
     """Change a company, and check that the answer equals the stored row."""
     response = put(api, company_id, body)
     assert response.status_code == 200, response.text
@@ -71,12 +71,12 @@ def test_it_works(api: Api, acme: int) -> None:
 def test_what_is_not_given_stays(
     api: Api, acme: int, body: dict[str, Any], difference: dict[str, Any]
 ) -> None:
-    assert changed(api, acme, body) == {"id": acme, **ACME, **difference}
+    assert change_company(api, acme, body) == {"id": acme, **ACME, **difference}
 
 
 def test_unknown_keys_are_ignored(api: Api, acme: int) -> None:
     body = {"name": "x", "id": 1, "space_id": 1, "created_at": None, "note": [1]}
-    assert changed(api, acme, body) == {"id": acme, **ACME, "name": "x"}
+    assert change_company(api, acme, body) == {"id": acme, **ACME, "name": "x"}
 
 
 @pytest.mark.parametrize("body", [{}, {"id": 7, "domains": "x.com", "Name": "x"}])
@@ -95,7 +95,7 @@ def test_other_bodies_are_refused(api: Api, acme: int, body: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "stored"),
+    ("value", "stored_value"),
     [
         ("  ACME.Org \n", "acme.org"),
         ("acme.co.uk", "acme.co.uk"),
@@ -109,12 +109,12 @@ def test_other_bodies_are_refused(api: Api, acme: int, body: Any) -> None:
         ("", None), (" \t ", None), (None, None),
     ],
 )  # fmt: skip
-def test_domains_taken(api: Api, acme: int, given: str | None, stored: str | None) -> None:
-    assert changed(api, acme, {"domain": given})["domain"] == stored
+def test_domains_are_accepted(api: Api, acme: int, value: str | None, stored_value: str | None) -> None:
+    assert change_company(api, acme, {"domain": value})["domain"] == stored_value
 
 
 @pytest.mark.parametrize(
-    ("given", "rule"),
+    ("value", "rule"),
     [
         *((text, "must be a domain below a public suffix, such as acme.com or acme.co.uk.") for text in
           ("a b.com", "a\tb", "a@acme.com", "https://acme.com", "acme.com/x", "a\u00a0b", "a\x7fb",
@@ -127,12 +127,12 @@ def test_domains_taken(api: Api, acme: int, given: str | None, stored: str | Non
         *((value, "must be a string or null.") for value in (1, 1.5, True, ["x.com"], {})),
     ],
 )  # fmt: skip
-def test_domains_refused(api: Api, acme: int, given: Any, rule: str) -> None:
-    assert errors(api, acme, {"domain": given}) == {"domain": [f"The domain {rule}"]}
+def test_bad_domains_are_refused(api: Api, acme: int, value: Any, rule: str) -> None:
+    assert errors(api, acme, {"domain": value}) == {"domain": [f"The domain {rule}"]}
 
 
 @pytest.mark.parametrize(
-    ("given", "stored"),
+    ("value", "stored_value"),
     [
         (" Ab-1 ", "Ab-1"), ("a b", "a b"), ("0042", "0042"), ("x" * 190, "x" * 190),
         (" " + "ü" * 190, "ü" * 190), (42, "42"), (0, "0"), (-7, "-7"),
@@ -140,12 +140,12 @@ def test_domains_refused(api: Api, acme: int, given: Any, rule: str) -> None:
         ("", None), ("  ", None), (None, None),
     ],
 )  # fmt: skip
-def test_external_ids_taken(api: Api, acme: int, given: Any, stored: str | None) -> None:
-    assert changed(api, acme, {"external_id": given})["external_id"] == stored
+def test_external_ids_are_accepted(api: Api, acme: int, value: Any, stored_value: str | None) -> None:
+    assert change_company(api, acme, {"external_id": value})["external_id"] == stored_value
 
 
 @pytest.mark.parametrize(
-    ("given", "rule"),
+    ("value", "rule"),
     [
         ("x" * 191, "must be at most 190 characters long."),
         (int("9" * 191), "must be at most 190 characters long."),
@@ -153,26 +153,26 @@ def test_external_ids_taken(api: Api, acme: int, given: Any, stored: str | None)
           for value in (1.5, 1.0, True, False, ["x"], {"a": 1})),
     ],
 )  # fmt: skip
-def test_external_ids_refused(api: Api, acme: int, given: Any, rule: str) -> None:
-    assert errors(api, acme, {"external_id": given}) == {"external_id": [f"The external_id {rule}"]}
+def test_bad_external_ids_are_refused(api: Api, acme: int, value: Any, rule: str) -> None:
+    assert errors(api, acme, {"external_id": value}) == {"external_id": [f"The external_id {rule}"]}
 
 
 @pytest.mark.parametrize(
-    ("given", "stored"), [(" Acme & Söhne ", "Acme & Söhne"), ("x", "x"), ("ü" * 255 + " ", "ü" * 255)]
+    ("value", "stored_value"), [(" Acme & Söhne ", "Acme & Söhne"), ("x", "x"), ("ü" * 255 + " ", "ü" * 255)]
 )
-def test_names_taken(api: Api, acme: int, given: str, stored: str) -> None:
-    assert changed(api, acme, {"name": given})["name"] == stored
+def test_names_are_accepted(api: Api, acme: int, value: str, stored_value: str) -> None:
+    assert change_company(api, acme, {"name": value})["name"] == stored_value
 
 
 @pytest.mark.parametrize(
-    ("given", "rule"),
+    ("value", "rule"),
     [
         *((text, "must have 1 to 255 characters.") for text in ("", " \n ", "x" * 256)),
         *((value, "must be a string.") for value in (None, 1, 1.5, True, ["x"], {})),
     ],
 )
-def test_names_refused(api: Api, acme: int, given: Any, rule: str) -> None:
-    assert errors(api, acme, {"name": given, "domain": "x.com"}) == {"name": [f"The name {rule}"]}
+def test_bad_names_are_refused(api: Api, acme: int, value: Any, rule: str) -> None:
+    assert errors(api, acme, {"name": value, "domain": "x.com"}) == {"name": [f"The name {rule}"]}
 
 
 def test_every_broken_rule_is_told(api: Api, acme: int) -> None:
@@ -224,24 +224,24 @@ def test_an_integer_conflicts_with_its_digits(api: Api, stage: Stage, acme: int)
 
 @pytest.mark.usefixtures("acme")
 def test_external_ids_differ_by_case(api: Api, stage: Stage) -> None:
-    assert changed(api, stage.company(), {"external_id": "a-1"})["external_id"] == "a-1"
+    assert change_company(api, stage.company(), {"external_id": "a-1"})["external_id"] == "a-1"
 
 
 def test_a_company_s_own_values_are_no_conflict(api: Api, acme: int) -> None:
-    assert changed(api, acme, ACME) == {"id": acme, **ACME}
-    assert changed(api, acme, {"domain": "ACME.COM"}) == {"id": acme, **ACME}
+    assert change_company(api, acme, ACME) == {"id": acme, **ACME}
+    assert change_company(api, acme, {"domain": "ACME.COM"}) == {"id": acme, **ACME}
 
 
 def test_several_companies_may_have_neither(api: Api, stage: Stage, acme: int) -> None:
     stage.company()
-    company = changed(api, acme, {"domain": None, "external_id": ""})
+    company = change_company(api, acme, {"domain": None, "external_id": ""})
     assert (company["domain"], company["external_id"]) == (None, None)
 
 
 def test_a_released_claim_can_be_taken(api: Api, stage: Stage, acme: int) -> None:
     other_company = stage.company()
-    changed(api, acme, {"domain": None, "external_id": None})
-    company = changed(api, other_company, {"domain": "acme.com", "external_id": "A-1"})
+    change_company(api, acme, {"domain": None, "external_id": None})
+    company = change_company(api, other_company, {"domain": "acme.com", "external_id": "A-1"})
     assert (company["domain"], company["external_id"]) == ("acme.com", "A-1")
 
 
@@ -250,14 +250,14 @@ def test_the_same_values_in_another_space_are_no_conflict(
     client: httpx.Client, connection: psycopg.Connection
 ) -> None:
     other_stage = make_stage(connection)
-    company = changed(Api(client, other_stage.key), other_stage.company(), ACME)
+    company = change_company(Api(client, other_stage.key), other_stage.company(), ACME)
     assert {name: company[name] for name in ACME} == ACME
 
 
 def test_membership_and_stamps_stay(api: Api, stage: Stage, acme: int) -> None:
     contact_id = stage.contact(company_id=acme)
     event_id = stage.event(contact_id, company_id=acme)
-    changed(api, acme, {"domain": None, "external_id": None, "name": "Acme Two"})
+    change_company(api, acme, {"domain": None, "external_id": None, "name": "Acme Two"})
     assert api.get(f"/events/{event_id}").json()["company_id"] == str(acme)
     rows = stage.connection.execute(
         "SELECT c.company_id, o.created_at FROM contacts c JOIN companies o"

@@ -14,7 +14,7 @@ from tests.support.spaces import insert_space
 
 
 @pytest.fixture(scope="module")
-def local(database_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Assistant]:
+def local_assistant(database_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Assistant]:
     """An assistant of a Space whose base URL is the application's local address."""
     settings = Settings(rate_limit_factor=1000, data_dir=tmp_path_factory.mktemp("local"))
     application = run_application(settings, database_url)

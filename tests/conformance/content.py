@@ -62,20 +62,20 @@ IN_HEADERS = {
 # ------------------------------------------------------------------------------ contents and requests
 
 
-def text(words: str) -> TextContent:
-    return TextContent(type="text", text=words)
+def text(text: str) -> TextContent:
+    return TextContent(type="text", text=text)
 
 
 def image() -> ImageContent:
     return ImageContent(type="image", data=PNG, mime_type="image/png")
 
 
-def embedded(uri: str, words: str, mime_type: str = "text/plain") -> EmbeddedResource:
-    contents = TextResourceContents(uri=uri, mime_type=mime_type, text=words)
+def embedded(uri: str, text: str, mime_type: str = "text/plain") -> EmbeddedResource:
+    contents = TextResourceContents(uri=uri, mime_type=mime_type, text=text)
     return EmbeddedResource(type="resource", resource=contents)
 
 
-def done(*content: ContentBlock) -> CallToolResult:
+def tool_result(*content: ContentBlock) -> CallToolResult:
     return CallToolResult(content=list(content))
 
 
@@ -89,16 +89,16 @@ def elicit(message: str, **properties: str) -> dict[str, Any]:
     return {"method": "elicitation/create", "params": params}
 
 
-def sample(words: str, most: int) -> dict[str, Any]:
-    message = {"role": "user", "content": {"type": "text", "text": words}}
-    params = {"messages": [message], "maxTokens": most}
+def sample(text: str, max_tokens: int) -> dict[str, Any]:
+    message = {"role": "user", "content": {"type": "text", "text": text}}
+    params = {"messages": [message], "maxTokens": max_tokens}
     return {"method": "sampling/createMessage", "params": params}
 
 
 ROOTS: dict[str, Any] = {"method": "roots/list", "params": {}}
 
 
-def required(requests: dict[str, Any], state: str | None = None) -> InputRequiredResult:
+def required_input(requests: dict[str, Any], state: str | None = None) -> InputRequiredResult:
     fields = {"inputRequests": requests, "resultType": "input_required"}
     return InputRequiredResult.model_validate(
         {**fields, **({} if state is None else {"requestState": state})}

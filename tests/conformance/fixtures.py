@@ -46,13 +46,13 @@ from tests.conformance.content import (
     PNG,
     ROOTS,
     WAV,
-    done,
     elicit,
     embedded,
     image,
-    required,
+    required_input,
     sample,
     text,
+    tool_result,
 )
 
 # ------------------------------------------------------------------------------------------ tools
@@ -61,13 +61,13 @@ Answer = CallToolResult | InputRequiredResult
 Call = Callable[[Any, Any], Awaitable[Answer]]
 
 SIMPLE: dict[str, CallToolResult] = {
-    "test_simple_text": done(text("This is a simple text response for testing.")),
-    "test_image_content": done(image()),
-    "test_audio_content": done(AudioContent(type="audio", data=WAV, mime_type="audio/wav")),
-    "test_embedded_resource": done(
+    "test_simple_text": tool_result(text("This is a simple text response for testing.")),
+    "test_image_content": tool_result(image()),
+    "test_audio_content": tool_result(AudioContent(type="audio", data=WAV, mime_type="audio/wav")),
+    "test_embedded_resource": tool_result(
         embedded("test://embedded-resource", "This is an embedded resource content.")
     ),
-    "test_multiple_content_types": done(
+    "test_multiple_content_types": tool_result(
         text("Multiple content types test:"),
         image(),
         embedded("test://mixed-content-resource", '{"test":"data","value":123}', "application/json"),
@@ -75,8 +75,8 @@ SIMPLE: dict[str, CallToolResult] = {
     "test_error_handling": CallToolResult(
         content=[text("This tool intentionally returns an error for testing")], is_error=True
     ),
-    "json_schema_2020_12_tool": done(text("ok")),
-    "test_x_mcp_header": done(text("ok")),
+    "json_schema_2020_12_tool": tool_result(text("ok")),
+    "test_x_mcp_header": tool_result(text("ok")),
 }
 
 
@@ -84,7 +84,7 @@ async def _progress(context: Any, _: Any) -> Answer:
     for percent in (0, 50, 100):
         await context.session.report_progress(percent, 100)
         await anyio.sleep(0.05)
-    return done(text("done"))
+    return tool_result(text("done"))
 
 
 async def _log(context: Any, _: Any) -> Answer:
@@ -93,7 +93,7 @@ async def _log(context: Any, _: Any) -> Answer:
             level="info", data=words, related_request_id=context.request_id
         )
         await anyio.sleep(0.05)
-    return done(text("done"))
+    return tool_result(text("done"))
 
 
 async def _missing_capability(context: Any, _: Any) -> Answer:
@@ -104,10 +104,10 @@ async def _missing_capability(context: Any, _: Any) -> Answer:
             message="Sampling is needed.",
             data={"requiredCapabilities": {"sampling": {}}},
         )
-    return done(text("done"))
+    return tool_result(text("done"))
 
 
-def _rounds(*rounds: dict[str, Any], stateful: bool = False, last: str = "done") -> Call:
+def _rounds(*rounds: dict[str, Any], stateful: bool = False, final_text: str = "done") -> Call:
     """Return a tool that requests several inputs in turn. Its state is the number of requests so far."""
 
     async def call(_: Any, params: Any) -> Answer:
@@ -116,14 +116,14 @@ def _rounds(*rounds: dict[str, Any], stateful: bool = False, last: str = "done")
         if responses.keys() >= rounds[round_number].keys():
             round_number += 1
         if round_number == len(rounds):
-            return done(text(f"{last} {json.dumps(_plain(responses))}"))
-        return required(rounds[round_number], str(round_number) if stateful else None)
+            return tool_result(text(f"{final_text} {json.dumps(_dump_responses(responses))}"))
+        return required_input(rounds[round_number], str(round_number) if stateful else None)
 
     return call
 
 
-def _plain(given: dict[str, Any]) -> Any:
-    return {name: response.model_dump(mode="json") for name, response in given.items()}
+def _dump_responses(responses: dict[str, Any]) -> Any:
+    return {name: response.model_dump(mode="json") for name, response in responses.items()}
 
 
 async def _capabilities(context: Any, params: Any) -> Answer:
@@ -135,8 +135,8 @@ async def _capabilities(context: Any, params: Any) -> Answer:
     }
     can = [pair for name, pair in inputs.items() if getattr(capabilities, name, None) is not None]
     if params.input_responses or not can:
-        return done(text("done"))
-    return required(dict(can))
+        return tool_result(text("done"))
+    return required_input(dict(can))
 
 
 NAME = {"user_name": elicit("What is your name?", name="string")}
@@ -152,10 +152,10 @@ ASKING: dict[str, Call] = {
     "test_tool_with_logging": _log,
     "test_logging_tool": _log,
     "test_missing_capability": _missing_capability,
-    "test_input_required_result_elicitation": _rounds(NAME, last="Hello,"),
+    "test_input_required_result_elicitation": _rounds(NAME, final_text="Hello,"),
     "test_input_required_result_sampling": _rounds(CAPITAL),
     "test_input_required_result_list_roots": _rounds({"client_roots": ROOTS}),
-    "test_input_required_result_request_state": _rounds(CONFIRM, stateful=True, last="state-ok"),
+    "test_input_required_result_request_state": _rounds(CONFIRM, stateful=True, final_text="state-ok"),
     "test_input_required_result_multiple_inputs": _rounds(ALL_KINDS, stateful=True),
     "test_input_required_result_multi_round": _rounds(*STEPS, stateful=True),
     "test_input_required_result_tampered_state": _rounds(CONFIRM, stateful=True),
@@ -208,7 +208,7 @@ async def _read_resource(_: Any, params: Any) -> ReadResourceResult:
     return ReadResourceResult(contents=[contents])
 
 
-async def _nothing(_: Any, __: Any) -> EmptyResult:
+async def _empty_result(_: Any, __: Any) -> EmptyResult:
     return EmptyResult()
 
 
@@ -237,7 +237,7 @@ async def _get_prompt(_: Any, params: Any) -> GetPromptResult | InputRequiredRes
     arguments = params.arguments or {}
     inputs = {"user_context": elicit("What context should the prompt use?", context="string")}
     if params.name == "test_input_required_result_prompt" and not params.input_responses:
-        return required(inputs)
+        return required_input(inputs)
     uri = arguments.get("resourceUri", "test://x")
     contents: dict[str, list[ContentBlock]] = {
         "test_simple_prompt": [text("This is a simple prompt for testing.")],
@@ -258,7 +258,7 @@ async def _get_prompt(_: Any, params: Any) -> GetPromptResult | InputRequiredRes
     )
 
 
-async def _complete(_: Any, __: Any) -> CompleteResult:
+async def _complete_city(_: Any, __: Any) -> CompleteResult:
     return CompleteResult(completion=Completion(values=["paris", "park"], has_more=False))
 
 
@@ -278,10 +278,10 @@ def build_fixture_server() -> Server[Any]:
         on_read_resource=_read_resource,
         on_list_prompts=_list_prompts,
         on_get_prompt=_get_prompt,
-        on_completion=_complete,
-        on_set_logging_level=_nothing,
-        on_subscribe_resource=_nothing,
-        on_unsubscribe_resource=_nothing,
+        on_completion=_complete_city,
+        on_set_logging_level=_empty_result,
+        on_subscribe_resource=_empty_result,
+        on_unsubscribe_resource=_empty_result,
     )
     boundary = RequestStateBoundary(RequestStateSecurity.ephemeral(), default_audience="fixture")
     server.middleware.append(boundary)

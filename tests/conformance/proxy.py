@@ -27,7 +27,7 @@ class Proxy:
 
 
 @contextmanager
-def proxied() -> Iterator[Proxy]:
+def run_proxy() -> Iterator[Proxy]:
     """Run a proxy. `target` and `token` can be set once they are known."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
     proxy = Proxy(f"http://127.0.0.1:{server.server_address[1]}")

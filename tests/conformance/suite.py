@@ -13,7 +13,7 @@ import psycopg
 
 from headwater.base.settings import Settings
 from tests.conformance.node import Node
-from tests.conformance.proxy import Proxy, proxied
+from tests.conformance.proxy import Proxy, run_proxy
 from tests.conftest import run_application
 from tests.mcp.assistants import connect
 from tests.support.spaces import insert_space
@@ -27,16 +27,16 @@ _STAMP = re.compile(r"-[0-9]{4}-[0-9]{2}-[0-9]{2}T.*")
 class Outcome:
     """The result of a scenario: the ids of failed checks, and the number of passed ones."""
 
-    failed: tuple[str, ...]
-    passed: int
+    failed_checks: tuple[str, ...]
+    passed_count: int
 
 
 @contextmanager
-def exposed(database_url: str, data_dir: Path) -> Iterator[tuple[Proxy, str]]:
+def run_exposed(database_url: str, data_dir: Path) -> Iterator[tuple[Proxy, str]]:
     """Run the application behind a proxy that adds a token, because the suite can't. Yield (the proxy, the
     address of a Space).
     """
-    with proxied() as proxy, psycopg.connect(database_url, autocommit=True) as connection:
+    with run_proxy() as proxy, psycopg.connect(database_url, autocommit=True) as connection:
         settings = Settings(rate_limit_factor=1000, base_url=proxy.url, data_dir=data_dir)
         application = run_application(settings, database_url)
         space_id = insert_space(connection)

@@ -37,7 +37,7 @@ _ASKS = re.compile(r"https?://\S+/mcp/oauth/authorize\?[^\s\"']+")
 
 
 @pytest.fixture(autouse=True)
-def _nobody_has_registered(connection: psycopg.Connection) -> None:
+def _no_registrations(connection: psycopg.Connection) -> None:
     """Reset the registration limit, because these clients all register from this machine."""
     connection.execute("DELETE FROM attempts")
 
@@ -51,10 +51,10 @@ def resource(installation: Installation, space_id: int) -> str:
     return f"{installation.base_url}/mcp/{space_id}/public-api"
 
 
-def agree(person: Person, url: str, **typed: str) -> str:
+def agree(person: Person, url: str, **fields: str) -> str:
     """Agree as a user who is sent to `url`, and return the redirect's address."""
     assert urlsplit(url).path == AUTHORIZE
-    answer = person.answer(urlsplit(url).query, **typed)
+    answer = person.answer(urlsplit(url).query, **fields)
     assert answer.status_code == 303, answer.text
     return answer.headers["location"]
 
@@ -67,7 +67,7 @@ def visit(location: str) -> httpx.Response:
         return browser.get(location)
 
 
-class Running:
+class RunningClient:
     """A running client, and everything it has printed."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
@@ -93,21 +93,21 @@ class Running:
         assert pattern is None, self.text
         return self.text
 
-    def tell(self, line: str) -> None:
+    def write_line(self, line: str) -> None:
         assert self.process.stdin is not None
         self.process.stdin.write(line + "\n")
         self.process.stdin.flush()
 
 
 @contextmanager
-def running(node: Node, script: Path, *arguments: str, home: Path) -> Iterator[Running]:
+def run_script(node: Node, script: Path, *arguments: str, home_dir: Path) -> Iterator[RunningClient]:
     environment = {
-        "HOME": str(home), "BROWSER": "true", "MCP_REMOTE_CONFIG_DIR": str(home),
+        "HOME": str(home_dir), "BROWSER": "true", "MCP_REMOTE_CONFIG_DIR": str(home_dir),
         "MCP_AUTO_OPEN_ENABLED": "true", "MCP_INSPECTOR_SECRET_STORE": "memory",
     }  # fmt: skip
     process = node.start(script, *arguments, env=environment)
     try:
-        yield Running(process)
+        yield RunningClient(process)
     finally:
         process.kill()
         process.wait(10)
@@ -143,14 +143,16 @@ async def call_from_python(url: str, person: Person, document: str | None, mode:
     async def send_away(location: str) -> None:
         locations.append(location)
 
-    async def come_back() -> AuthorizationCodeResult:
+    async def follow_redirect() -> AuthorizationCodeResult:
         parameters = make_query(await asyncio.to_thread(agree, person, locations[-1]))
         return AuthorizationCodeResult(**parameters)
 
     metadata = OAuthClientMetadata.model_validate(
         {"client_name": "Python client", "redirect_uris": [LOOPBACK]}
     )
-    provider = OAuthClientProvider(url, metadata, store, send_away, come_back, client_metadata_url=document)
+    provider = OAuthClientProvider(
+        url, metadata, store, send_away, follow_redirect, client_metadata_url=document
+    )
     async with (
         httpx2.AsyncClient(auth=provider, timeout=PATIENCE_SECONDS) as http,
         Client(streamable_http_client(url, http_client=http), mode=mode) as client,
@@ -180,8 +182,8 @@ def test_the_typescript_client(
 ) -> None:  # fmt: skip
     client_ids = [installation.host().id] if hosted else []
     url = resource(installation, space_id)
-    with running(node, SCRIPT, url, LOOPBACK, *client_ids, home=tmp_path) as client:
-        client.tell(agree(person, client.read_until(_ASKS)))
+    with run_script(node, SCRIPT, url, LOOPBACK, *client_ids, home_dir=tmp_path) as client:
+        client.write_line(agree(person, client.read_until(_ASKS)))
         output = json.loads(client.read_until(None).splitlines()[-1])
     assert output["space"]["id"] == space_id
     assert output["id"] == client_ids[0] if hosted else output["id"].startswith("trk_client_")
@@ -192,7 +194,7 @@ def test_mcp_remote(
 ) -> None:
     url, port = resource(installation, space_id), str(free_port())
     script = node.package("mcp-remote/dist/client.js")
-    with running(node, script, url, port, home=tmp_path) as client:
+    with run_script(node, script, url, port, home_dir=tmp_path) as client:
         assert httpx.get(agree(person, client.read_until(_ASKS))).status_code == 200
         text = client.read_until(re.compile("get_space"))
     assert text
@@ -213,16 +215,16 @@ def test_the_inspector(
 
 @contextmanager
 def inspector(
-    installation: Installation, space_id: int, node: Node, home: Path, *more: str
-) -> Iterator[Running]:
+    installation: Installation, space_id: int, node: Node, home_dir: Path, *options: str
+) -> Iterator[RunningClient]:
     script = node.package("@modelcontextprotocol/inspector/clients/launcher/build/index.js")
     callback = f"http://127.0.0.1:{free_port()}/oauth/callback"
     arguments = [
         "--cli", "--server-url", resource(installation, space_id), "--transport", "http",
         "--method", "tools/call", "--tool-name", "get_space", "--format", "json",
-        "--callback-url", callback, "--relogin", *more,
+        "--callback-url", callback, "--relogin", *options,
     ]  # fmt: skip
-    with running(node, script, *arguments, home=home) as client:
+    with run_script(node, script, *arguments, home_dir=home_dir) as client:
         yield client
 
 
@@ -249,7 +251,7 @@ def test_the_conformance_suite(
     arguments = ["authorization", "--url", installation.base_url, "--client-id", client.id,
                  "--port", str(port), "-o", str(tmp_path / "out")]  # fmt: skip
     script = node.package("@modelcontextprotocol/conformance/dist/index.js")
-    with running(node, script, *arguments, home=tmp_path) as suite:
+    with run_script(node, script, *arguments, home_dir=tmp_path) as suite:
         location = agree(person, suite.read_until(_ASKS))
         visit(location)
         text = suite.read_until(None)

@@ -15,7 +15,7 @@ import pytest
 from headwater.assistants.mcp import server
 from tests.conformance.fixtures import build_fixture_server
 from tests.conformance.node import Node
-from tests.conformance.suite import exposed, judge
+from tests.conformance.suite import judge, run_exposed
 
 # The fixture offers features that the newer era deprecates.
 pytestmark = pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning")
@@ -28,12 +28,12 @@ SCENARIOS = {"2025-11-25": 33, "2026-07-28": 50}
 
 
 @contextmanager
-def serving(target: str, database_url: str, data_dir: Path) -> Iterator[str]:
+def serve(target: str, database_url: str, data_dir: Path) -> Iterator[str]:
     """Serve the product or the fixture, and yield the address."""
     with pytest.MonkeyPatch.context() as patch:
         if target == "fixture":
             patch.setattr(server, "build_server", lambda *_: build_fixture_server())
-        with exposed(database_url, data_dir) as (proxy, url):
+        with run_exposed(database_url, data_dir) as (proxy, url):
             yield url
             assert not {status for status in proxy.statuses if status in (401, 500, 503)}
 
@@ -41,9 +41,9 @@ def serving(target: str, database_url: str, data_dir: Path) -> Iterator[str]:
 @pytest.mark.parametrize("revision", SCENARIOS)
 @pytest.mark.parametrize("target", EXPECTED)
 def test_it_conforms(node: Node, database_url: str, tmp_path: Path, target: str, revision: str) -> None:
-    with serving(target, database_url, tmp_path / "data") as url:
+    with serve(target, database_url, tmp_path / "data") as url:
         outcomes = judge(node, url, revision, tmp_path / "out")
-    failures = {name: outcome.failed for name, outcome in outcomes.items() if outcome.failed}
+    failures = {name: outcome.failed_checks for name, outcome in outcomes.items() if outcome.failed_checks}
     expected = {name for names in EXPECTED[target][revision].values() for name in names}
     assert {name: check_ids for name, check_ids in failures.items() if name not in expected} == {}
     assert expected - failures.keys() == set(), "they pass: take them off the list"

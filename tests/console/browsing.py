@@ -94,11 +94,11 @@ class Browser:
         assert page.status_code == 200, page.text
         return Forms(page.text).forms
 
-    def form(self, path: str, action: str, **holding: str) -> PageForm:
+    def form(self, path: str, action: str, **hidden_values: str) -> PageForm:
         """Return the form of a page that is sent to `action` and has these values."""
         (match, *_) = [
             form for form in self.forms(path)
-            if form.action == action and holding.items() <= dict(form.fields).items()
+            if form.action == action and hidden_values.items() <= dict(form.fields).items()
         ]  # fmt: skip
         return match
 
@@ -114,11 +114,11 @@ class Browser:
         return self.client.post(form.action, data=data, follow_redirects=follow, headers=headers)
 
     def fill(
-        self, path: str, action: str, *, holding: dict[str, str] | None = None,
+        self, path: str, action: str, *, hidden_values: dict[str, str] | None = None,
         **values: str | list[str],
     ) -> httpx.Response:  # fmt: skip
         """Open a page, fill in one of its forms and send it."""
-        return self.send(self.form(path, action, **(holding or {})), **values)
+        return self.send(self.form(path, action, **(hidden_values or {})), **values)
 
     def log_in(self, user: User, password: str = PASSWORD) -> httpx.Response:
         return self.fill("/login", "/login", email=user.email, password=password)
@@ -127,7 +127,7 @@ class Browser:
         return self.client.cookies.get(SESSION)
 
 
-def without_tokens(html: str) -> str:
+def strip_tokens(html: str) -> str:
     """Return a page without its form tokens, which differ each time."""
     return re.sub(r'name="form_token" value="[0-9a-f]+"', "", html)
 

@@ -58,7 +58,7 @@ def accounts(database_url: str) -> Accounts:
 
 
 @contextmanager
-def opened(console: Running) -> Iterator[Browser]:
+def open_browser(console: Running) -> Iterator[Browser]:
     """Yield a browser without a login."""
     browser = Browser(console.base_url)
     with browser.client:
@@ -66,10 +66,10 @@ def opened(console: Running) -> Iterator[Browser]:
 
 
 @contextmanager
-def logged_in(console: Running, accounts: Accounts, space_id: int, role: Role) -> Iterator[Browser]:
+def log_in_member(console: Running, accounts: Accounts, space_id: int, role: Role) -> Iterator[Browser]:
     """Yield the browser of a new member of a Space, for use in several tests."""
-    with opened(console) as browser:
-        _, token = accounts.logged_in(space_id, role, str(role))
+    with open_browser(console) as browser:
+        _, token = accounts.make_member(space_id, role, str(role))
         browser.client.cookies.set(SESSION, token, browser.client.base_url.host)
         yield browser
 
@@ -116,7 +116,7 @@ def person(new_browser: Callable[[], Browser], accounts: Accounts, space_id: int
 
     def make(role: Role = Role.OWNER, space: int = space_id, name: str | None = None) -> Person:
         user_name = f"{role} {next(numbers)}" if name is None else name
-        user, token = accounts.logged_in(space, role, user_name)
+        user, token = accounts.make_member(space, role, user_name)
         browser = new_browser()
         browser.client.cookies.set(SESSION, token, browser.client.base_url.host)
         return Person(user, browser)

@@ -55,7 +55,7 @@ class PageTables(Markup):
             self._title += text
 
     @property
-    def listed(self) -> Cell:
+    def event_count(self) -> Cell:
         """Return the number of events on a page of orders or events."""
         return self.headlines.get("Orders and refunds") or self.headlines["Events"]
 

@@ -29,7 +29,7 @@ def test_it_works(owner: Person, new_browser: Callable[[], Browser]) -> None:
     assert other_browser.log_in(owner.user, NEW).status_code == 200
 
 
-def test_what_is_refused(owner: Person) -> None:
+def test_bad_input_is_refused(owner: Person) -> None:
     for values, message in (
         ({"current": "wrong password"}, "Wrong password."),
         ({"password": "short"}, "at least 10 characters"),
@@ -76,7 +76,7 @@ def test_another_browser_is_logged_out(
     assert other_browser.get(PAGE).url.path == "/login"
 
 
-def test_logging_out_everywhere(owner: Person, new_browser: Callable[[], Browser]) -> None:
+def test_a_user_can_log_out_everywhere(owner: Person, new_browser: Callable[[], Browser]) -> None:
     other_browser = new_browser()
     other_browser.log_in(owner.user)
     page = owner.browser.fill(PAGE, f"{PAGE}/sessions/close-all")

@@ -96,7 +96,9 @@ def test_a_problem_of_this_moment_is_there_at_once(owner: Person, stage: Stage, 
 def test_rules_are_chosen(owner: Person, stage: Stage, space_id: int) -> None:
     page = rules_page(space_id)
     action = f"{page}/built-in"
-    answer = owner.browser.fill(page, action, holding={"rule": "visits_fell"}, sensitivity="low", mute="7")
+    answer = owner.browser.fill(
+        page, action, hidden_values={"rule": "visits_fell"}, sensitivity="low", mute="7"
+    )
     assert "muted until" in answer.text
     assert ", low sensitivity" in answer.text
     form = owner.browser.form(page, action, rule="visits_fell")
@@ -183,7 +185,7 @@ def test_a_rule_keeps_the_filter_of_a_removed_source(owner: Person, stage: Stage
         ({"filter": HOSTILE}, "The filter must be a platform"),
     ],
 )
-def test_what_is_no_rule(owner: Person, space_id: int, fields: dict[str, str], rule: str) -> None:
+def test_bad_rules_are_refused(owner: Person, space_id: int, fields: dict[str, str], rule: str) -> None:
     page = rules_page(space_id)
     form = owner.browser.form(page, f"{page}/create")
     answer = owner.browser.send(form, **{"threshold": "2", **fields})
@@ -213,7 +215,7 @@ def test_a_webhook_is_a_secret(owner: Person, stage: Stage, space_id: int) -> No
     page, action = rules_page(space_id), f"{make_page(space_id)}/channels/change"
     answer = owner.browser.fill(page, action, name="Nobody", rules=[])
     assert "no alerts" in answer.text
-    removal_text = owner.browser.fill(page, action, holding={"remove": "yes"}).text
+    removal_text = owner.browser.fill(page, action, hidden_values={"remove": "yes"}).text
     assert "its address are deleted" in removal_text
     ((secret,),) = stage.connection.execute(
         "SELECT secret FROM channels WHERE space_id = %s", (space_id,)
@@ -233,7 +235,7 @@ def test_a_webhook_is_a_secret(owner: Person, stage: Stage, space_id: int) -> No
         ({"rules": "nothing"}, "must be existing alert rules"),
     ],
 )
-def test_what_is_no_channel(owner: Person, space_id: int, fields: dict[str, str], rule: str) -> None:
+def test_bad_channels_are_refused(owner: Person, space_id: int, fields: dict[str, str], rule: str) -> None:
     text = add_channel(owner, space_id, **fields)
     assert rule in text
     assert "T1/secret" not in text, "an address that may be a secret is not shown again"

@@ -24,7 +24,7 @@ NEW = "a password of another kind"
 
 
 @pytest.fixture
-def empty(connection: psycopg.Connection, database_url: str) -> Iterator[str]:
+def empty_url(connection: psycopg.Connection, database_url: str) -> Iterator[str]:
     """A database without accounts."""
     connection.execute("DROP DATABASE IF EXISTS set_up WITH (FORCE)")
     connection.execute("CREATE DATABASE set_up")
@@ -37,9 +37,9 @@ def empty(connection: psycopg.Connection, database_url: str) -> Iterator[str]:
 
 
 @pytest.fixture
-def first(empty: str, passwords: Counting) -> Iterator[Browser]:
+def first_browser(empty_url: str, passwords: Counting) -> Iterator[Browser]:
     """A browser at a console without accounts."""
-    application = run_application(Settings(), empty, passwords)
+    application = run_application(Settings(), empty_url, passwords)
     browser = Browser(application.base_url)
     yield browser
     browser.client.close()
@@ -51,12 +51,12 @@ def make_link(url: str) -> str | None:
         return links.make_set_up_link(connection)
 
 
-def test_it_works(first: Browser, empty: str) -> None:
-    older, link = make_link(empty), make_link(empty)
+def test_it_works(first_browser: Browser, empty_url: str) -> None:
+    older, link = make_link(empty_url), make_link(empty_url)
     assert older is not None
     assert link is not None
-    assert first.get(older).status_code == 404
-    assert first.get(link).status_code == first.get(link).status_code == 200
+    assert first_browser.get(older).status_code == 404
+    assert first_browser.get(link).status_code == first_browser.get(link).status_code == 200
     form_values = {"email": "ada@example.com", "password": PASSWORD, "space_name": "Shop",
                    "timezone": "Europe/Berlin", "currency": "EUR"}  # fmt: skip
     for bad, message in (({"email": "ada"}, "valid e-mail"), ({"password": "short"}, "at least 10"),
@@ -64,30 +64,30 @@ def test_it_works(first: Browser, empty: str) -> None:
                          ({"password": "Shop-example!"}, "besides"),
                          ({"space_name": ""}, "Must not be empty"), ({"currency": "?"}, "Must be"),
                          ({"name": "x" * 121}, "at most 120")):  # fmt: skip
-        answer = first.fill(link, link, **{**form_values, **bad})
+        answer = first_browser.fill(link, link, **{**form_values, **bad})
         assert answer.status_code == 422
         assert message in answer.text
         assert re.search(r"<option selected>Europe/Berlin<", answer.text)
         assert "data-zone" not in answer.text, "a zone that was chosen stays"
         ((focused_id,),) = [re.findall(r'<(?:input|select) id="(\w+)"[^>]* autofocus', answer.text)]
         assert focused_id == next(iter(bad)), "the first wrong field has the focus"
-    home = first.fill(link, link, **form_values)
+    home = first_browser.fill(link, link, **form_values)
     assert home.url.path == "/console/spaces/1/setup"
     assert "your account and your Space are ready" in home.text
-    assert first.get(link).status_code == 404
-    assert make_link(empty) is None
-    accounts = Accounts(empty)
+    assert first_browser.get(link).status_code == 404
+    assert make_link(empty_url) is None
+    accounts = Accounts(empty_url)
     (space,) = accounts.run(list_spaces)
     assert (space.name, space.timezone, space.currency) == ("Shop", "Europe/Berlin", "EUR")
     (member,) = accounts.run(lambda c: members.list_members(c, space.id))
     assert member.role is Role.OWNER
 
 
-def test_spaces_that_are_there_already(first: Browser, empty: str) -> None:
-    with psycopg.connect(empty) as connection:
+def test_spaces_that_are_there_already(first_browser: Browser, empty_url: str) -> None:
+    with psycopg.connect(empty_url) as connection:
         connection.execute("INSERT INTO spaces (name) VALUES ('One'), ('Two')")
-    link = make_link(empty) or ""
-    page = first.fill(link, link, email="ada@example.com", password=PASSWORD)
+    link = make_link(empty_url) or ""
+    page = first_browser.fill(link, link, email="ada@example.com", password=PASSWORD)
     assert "One" in page.text
     assert "Two" in page.text
 

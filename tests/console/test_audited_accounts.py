@@ -18,7 +18,7 @@ from headwater.spaces.accounts.roles import Role
 from tests.conftest import run_application
 from tests.console.browsing import Browser
 from tests.console.conftest import Counting, Person
-from tests.console.test_passkeys import Owner, named, user, visit  # noqa: F401 # fixtures
+from tests.console.test_passkeys import Owner, named_host, user, visit  # noqa: F401 # fixtures
 from tests.console.test_passkeys import log_in as use_passkey
 from tests.console.test_roles_and_spaces import ELSEWHERE
 from tests.oauth.staging import AUTHORIZE, Installation
@@ -46,17 +46,19 @@ class Log:
     """Reads new entries of the audit log."""
 
     connection: psycopg.Connection
-    seen: int
+    last_id: int
 
     def read(self) -> list[dict[str, Any]]:
         """Return the entries since the last call, and check that they contain no secret or personal data."""
-        entries = list_entries(self.connection, self.seen)
-        self.seen = max([self.seen, *(entry["id"] for entry in entries)])
+        entries = list_entries(self.connection, self.last_id)
+        self.last_id = max([self.last_id, *(entry["id"] for entry in entries)])
         entries_text = json.dumps(entries).lower()
         assert not [word for word in (CANARY, "@", PASSWORD, "$argon2") if word in entries_text]
         return entries
 
-    def one(self, action: str, user_id: int | None, *kinds: str, space_id: int = OF_INSTALLATION) -> Any:
+    def read_entry(
+        self, action: str, user_id: int | None, *kinds: str, space_id: int = OF_INSTALLATION
+    ) -> Any:
         """Return the only entry since the last call, and check its action and the kinds of its rows."""
         (entry,) = self.read()
         assert (entry["way"], entry["action"], entry["user_id"]) == ("console", action, user_id)
@@ -78,19 +80,19 @@ def test_it_works() -> None:
 
 def test_login_and_logout(owner: Person, browser: Browser, log: Log) -> None:
     assert browser.log_in(owner.user, "wrong password").status_code == 422
-    assert log.one("login", owner.user.id, "session")["changes"][0]["after"] == {"refused": "password"}
+    assert log.read_entry("login", owner.user.id, "session")["changes"][0]["after"] == {"refused": "password"}
     browser.log_in(owner.user)
-    log.one("login", owner.user.id, "session")
+    log.read_entry("login", owner.user.id, "session")
     browser.fill(ACCOUNT, "/logout")
-    (change,) = log.one("logout", owner.user.id, "session")["changes"]
+    (change,) = log.read_entry("logout", owner.user.id, "session")["changes"]
     assert "after" not in change
     browser.fill("/login", "/login", email=EMAIL, password="nobody knows it")
-    log.one("login", None, "session")  # an unknown account costs the same
+    log.read_entry("login", None, "session")  # an unknown account costs the same
 
 
 def test_name_and_password(owner: Person, browser: Browser, log: Log) -> None:
     owner.browser.fill(ACCOUNT, f"{ACCOUNT}/name", name=f"{CANARY} Ash")
-    log.one("account/name", owner.user.id, "user")
+    log.read_entry("account/name", owner.user.id, "user")
     owner.browser.fill(ACCOUNT, f"{ACCOUNT}/name", name=f"{CANARY} Ash")
     assert log.read() == []
     owner.browser.fill(ACCOUNT, f"{ACCOUNT}/password", current="wrong", password=NEW)
@@ -98,7 +100,7 @@ def test_name_and_password(owner: Person, browser: Browser, log: Log) -> None:
     browser.log_in(owner.user)
     log.read()
     owner.browser.fill(ACCOUNT, f"{ACCOUNT}/password", current=PASSWORD, password=NEW)
-    entry = log.one("account/password", owner.user.id, "user", "session")
+    entry = log.read_entry("account/password", owner.user.id, "user", "session")
     ended_sessions = [change for change in entry["changes"] if "after" not in change]
     assert len(ended_sessions) == 2, "every session before"
 
@@ -108,47 +110,49 @@ def test_sessions(owner: Person, new_browser: Callable[[], Browser], log: Log) -
         new_browser().log_in(owner.user)
     assert len(log.read()) == 2
     owner.browser.send(owner.browser.form(ACCOUNT, f"{ACCOUNT}/sessions/close"))
-    assert len(log.one("account/sessions/close", owner.user.id, "session")["changes"]) == 1
+    assert len(log.read_entry("account/sessions/close", owner.user.id, "session")["changes"]) == 1
     owner.browser.fill(ACCOUNT, f"{ACCOUNT}/sessions/close-all")
-    assert len(log.one("account/sessions/close-all", owner.user.id, "session")["changes"]) == 2
+    assert len(log.read_entry("account/sessions/close-all", owner.user.id, "session")["changes"]) == 2
 
 
 def test_an_authenticator(owner: Person, browser: Browser, connection: psycopg.Connection, log: Log) -> None:
     browser.log_in(owner.user)
     log.read()
     app = enrol(owner.browser)
-    entry = log.one("account/authenticator", owner.user.id, "authenticator", "recovery_codes", "session")
+    entry = log.read_entry(
+        "account/authenticator", owner.user.id, "authenticator", "recovery_codes", "session"
+    )
     secrets = [app.secret, *app.recovery_codes]
     assert not [secret for secret in secrets if secret in json.dumps(entry)]
     forget_used_codes(connection, owner.user.id)
     browser.log_in(owner.user)
     assert log.read() == [], "the second factor is missing yet"
     assert browser.fill(FACTOR, FACTOR, code=app.wrong_code()).status_code == 422
-    log.one("login/factor", owner.user.id, "session")
+    log.read_entry("login/factor", owner.user.id, "session")
     assert browser.fill(FACTOR, FACTOR, code=app.code()).status_code == 200
-    log.one("login/factor", owner.user.id, "session")
+    log.read_entry("login/factor", owner.user.id, "session")
     assert browser.fill(CONFIRM, CONFIRM, code=app.wrong_code()).status_code == 422
-    log.one("account/confirm", owner.user.id, "session")
+    log.read_entry("account/confirm", owner.user.id, "session")
     owner.browser.fill(ACCOUNT, f"{PAGE}/codes")
-    log.one("account/authenticator/codes", owner.user.id, "recovery_codes")
+    log.read_entry("account/authenticator/codes", owner.user.id, "recovery_codes")
     owner.browser.fill(ACCOUNT, f"{PAGE}/remove")
-    log.one("account/authenticator/remove", owner.user.id, "authenticator", "recovery_codes")
+    log.read_entry("account/authenticator/remove", owner.user.id, "authenticator", "recovery_codes")
 
 
 def test_a_passkey(user: Owner, visit: Callable[[], Browser], log: Log) -> None:  # noqa: F811
     log.read()
     user.add(name="Phone")
-    log.one("account/passkeys", user.user.id, "passkey", "recovery_codes")
+    log.read_entry("account/passkeys", user.user.id, "passkey", "recovery_codes")
     use_passkey(visit(), user.device)
-    log.one("login/passkey", user.user.id, "session")
+    log.read_entry("login/passkey", user.user.id, "session")
     user.browser.fill(ACCOUNT, f"{ACCOUNT}/passkeys/remove")
-    log.one("account/passkeys/remove", user.user.id, "passkey", "recovery_codes")
+    log.read_entry("account/passkeys/remove", user.user.id, "passkey", "recovery_codes")
 
 
 def test_a_reset_link(owner: Person, accounts: Accounts, browser: Browser, log: Log) -> None:
     link = accounts.run(lambda c: links.make_reset_link(c, owner.user.id))
     browser.fill(link, link, password=NEW)
-    entry = log.one("reset/{token}", owner.user.id, "user", "session")
+    entry = log.read_entry("reset/{token}", owner.user.id, "user", "session")
     assert link.rpartition("/")[2] not in json.dumps(entry)
 
 
@@ -171,7 +175,7 @@ def test_joining_as_a_user(
 ) -> None:
     guest = person(Role.OWNER, make_space(name="Elsewhere"))
     guest.browser.fill(invitation, invitation)
-    log.one("join/{token}", guest.user.id, "member", space_id=space_id)
+    log.read_entry("join/{token}", guest.user.id, "member", space_id=space_id)
 
 
 def test_the_first_account(young_url: str, passwords: Counting) -> None:
@@ -197,10 +201,10 @@ def test_an_assistant(installation: Installation, space_id: int, log: Log) -> No
     member.answer(assistant.request(), "deny")
     assert log.read() == []
     member.answer(assistant.request(), "approve")
-    log.one("mcp/oauth/authorize", member.user.id, "assistant_token", space_id=space_id)
-    page = member.look(assistant.request())
+    log.read_entry("mcp/oauth/authorize", member.user.id, "assistant_token", space_id=space_id)
+    page = member.open_authorization(assistant.request())
     member.submit(page, AUTHORIZE, decision="switch")
-    log.one("mcp/oauth/authorize", member.user.id, "session")
+    log.read_entry("mcp/oauth/authorize", member.user.id, "session")
 
 
 def test_an_answer_to_a_mail(
@@ -210,7 +214,7 @@ def test_an_answer_to_a_mail(
     owner.browser.fill(
         f"{page}/rules", f"{page}/channels/create", kind="email", name=CANARY, address=EMAIL
     )  # fmt: skip
-    log.one("alerts/channels/create", owner.user.id, "alert_channel", space_id=space_id)
+    log.read_entry("alerts/channels/create", owner.user.id, "alert_channel", space_id=space_id)
     ((link,),) = connection.execute(
         "SELECT content ->> 'link' FROM messages WHERE space_id = %s", (space_id,)
     ).fetchall()
@@ -218,4 +222,4 @@ def test_an_answer_to_a_mail(
     assert log.read() == []
     for answer in ("agree", "refuse"):
         browser.fill(link, link, answer=answer)
-        log.one("mail/{token}", None, "alert_channel", space_id=space_id)
+        log.read_entry("mail/{token}", None, "alert_channel", space_id=space_id)

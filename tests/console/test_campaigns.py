@@ -45,7 +45,7 @@ def stage(connection: psycopg.Connection, space_id: int) -> Stage:
 
 
 @pytest.fixture
-def put(database_url: str, space_id: int) -> Any:
+def put_rows(database_url: str, space_id: int) -> Any:
     """A function that puts rows into the ledger."""
 
     def store(*rows: dict[str, Any]) -> None:
@@ -60,9 +60,9 @@ def put(database_url: str, space_id: int) -> Any:
     return store
 
 
-def spent(days: int, platform: str, amount: Any, **also: Any) -> dict[str, Any]:
+def spend_row(days: int, platform: str, amount: Any, **columns: Any) -> dict[str, Any]:
     day = f"{days_ago(days).date()}"
-    return {"date": day, "platform": platform, "amount": amount, "currency": "EUR", **also}
+    return {"date": day, "platform": platform, "amount": amount, "currency": "EUR", **columns}
 
 
 def make_page(person: Person, space_id: int, query: str = "") -> PageTables:
@@ -75,13 +75,13 @@ def values(row: list[Cell], *figures: str) -> list[str | None]:
     return [row[PLACES[figure]].value for figure in figures]
 
 
-def test_it_works(owner: Person, stage: Stage, space_id: int, put: Any) -> None:
+def test_it_works(owner: Person, stage: Stage, space_id: int, put_rows: Any) -> None:
     order(stage, "google_ads", "100.50")
     order(stage, "email", "20")
     order(stage, "google_ads", "30", days=40)
-    put(spent(3, "google", "25.125", clicks=10, impressions=1000, platform_conversions=2,
-              platform_revenue=150), spent(3, "meta", 10), spent(3, "billboard", 5),
-        spent(40, "google", 10))  # fmt: skip
+    put_rows(spend_row(3, "google", "25.125", clicks=10, impressions=1000, platform_conversions=2,
+                       platform_revenue=150), spend_row(3, "meta", 10), spend_row(3, "billboard", 5),
+             spend_row(40, "google", 10))  # fmt: skip
     page = make_page(owner, space_id)
     google = page.row("rows", "Google Ads")
     assert values(google, "spend", "impressions", "clicks", "credited_conversions",
@@ -105,12 +105,16 @@ def test_it_works(owner: Person, stage: Stage, space_id: int, put: Any) -> None:
     assert page.headlines["ROAS"].value == "2.5047"
 
 
-def test_rows_open_into_finer_ones(owner: Person, stage: Stage, space_id: int, put: Any) -> None:
+def test_rows_open_into_finer_ones(owner: Person, stage: Stage, space_id: int, put_rows: Any) -> None:
     """Finer rows open below the row they belong to; spend in none of them has its own row."""
     order(stage, "google_ads", "100", campaign_id="4711", adset_id="8", ad_id="9")
     ids = {"account_id": "1", "campaign_id": "4711", "campaign_name": HOSTILE}
-    put(spent(3, "google", 60, **ids), spent(3, "google", 40, **ids, adset_id="8", ad_id="9"),
-        spent(3, "meta", 7, campaign_id="other"), spent(4, "google", 5, account_id="1"))  # fmt: skip
+    put_rows(
+        spend_row(3, "google", 60, **ids),
+        spend_row(3, "google", 40, **ids, adset_id="8", ad_id="9"),
+        spend_row(3, "meta", 7, campaign_id="other"),
+        spend_row(4, "google", 5, account_id="1"),
+    )
     page = make_page(owner, space_id)
     assert values(page.row("rows", "Google Ads"), "spend", "credited_revenue") == ["65", "100"]
     for title, spend in (("Google Ads", None), ("<script>", "60"), ("8", "40"), ("9", "40")):
@@ -130,11 +134,11 @@ def test_rows_open_into_finer_ones(owner: Person, stage: Stage, space_id: int, p
 
 
 def test_rows_beyond_the_longest_list_are_counted(
-    owner: Person, stage: Stage, space_id: int, put: Any, monkeypatch: pytest.MonkeyPatch
+    owner: Person, stage: Stage, space_id: int, put_rows: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(campaigns, "MOST_LISTED", 2)
     order(stage, "google_ads", "100", campaign_id="0")
-    put(*(spent(3, "google", number + 1, campaign_id=f"{number}") for number in range(5)))
+    put_rows(*(spend_row(3, "google", number + 1, campaign_id=f"{number}") for number in range(5)))
     page = make_page(owner, space_id, "open=google")
     more = page.row("rows", "3 more rows in the totals")
     assert more[0].link
@@ -144,10 +148,10 @@ def test_rows_beyond_the_longest_list_are_counted(
 
 
 def test_what_a_platform_says_leads_to_the_comparison(
-    owner: Person, stage: Stage, space_id: int, put: Any
+    owner: Person, stage: Stage, space_id: int, put_rows: Any
 ) -> None:
     order(stage, "google_ads", "100")
-    put(spent(3, "google", 50, platform_conversions=3, platform_revenue=260))
+    put_rows(spend_row(3, "google", 50, platform_conversions=3, platform_revenue=260))
     answer = owner.browser.get(f"/console/spaces/{space_id}/campaigns?columns=platform_says")
     cell = PageTables(answer.text).row("rows", "Google Ads")[1]
     assert "3.0 times yours" in cell.text
@@ -155,28 +159,28 @@ def test_what_a_platform_says_leads_to_the_comparison(
     assert owner.browser.get(html.unescape(cell.link)).status_code == 200
 
 
-def test_sorted_by_any_column(owner: Person, stage: Stage, space_id: int, put: Any) -> None:
+def test_sorted_by_any_column(owner: Person, stage: Stage, space_id: int, put_rows: Any) -> None:
     """Rows without a value come last in both directions."""
     order(stage, "google_ads", "100")
     order(stage, "facebook_ads", "90")
     order(stage, "email", "500")
-    put(spent(3, "google", 50), spent(3, "meta", 10))
+    put_rows(spend_row(3, "google", 50), spend_row(3, "meta", 10))
 
-    def listed(query: str) -> list[str]:
+    def list_campaigns(query: str) -> list[str]:
         return [row[0].text for row in make_page(owner, space_id, query).tables["rows"][1:4]]
 
-    assert listed("sort=roas") == ["Meta Ads", "Google Ads", "E-mail"]
-    assert listed("sort=roas&order=ascending") == ["Google Ads", "Meta Ads", "E-mail"]
-    assert listed("sort=credited_revenue")[0] == "E-mail"
-    assert listed("sort=shoe") == listed("")
+    assert list_campaigns("sort=roas") == ["Meta Ads", "Google Ads", "E-mail"]
+    assert list_campaigns("sort=roas&order=ascending") == ["Google Ads", "Meta Ads", "E-mail"]
+    assert list_campaigns("sort=credited_revenue")[0] == "E-mail"
+    assert list_campaigns("sort=shoe") == list_campaigns("")
 
 
 def test_columns_are_chosen_and_rows_without_spend_hidden(
-    owner: Person, stage: Stage, space_id: int, put: Any
+    owner: Person, stage: Stage, space_id: int, put_rows: Any
 ) -> None:
     order(stage, "google_ads", "100")
     order(stage, "email", "20")
-    put(spent(3, "google", 50, clicks=10, impressions=1000))
+    put_rows(spend_row(3, "google", 50, clicks=10, impressions=1000))
     answer = owner.browser.get(f"/console/spaces/{space_id}/campaigns?columns=ctr&columns=cpc&columns=x")
     heads, *rows = PageTables(answer.text).tables["rows"]
     assert [head.text for head in heads] == ["Ads", "CTR", "CPC"]
@@ -199,13 +203,13 @@ def test_columns_are_chosen_and_rows_without_spend_hidden(
     ],
 )
 def test_roas_is_compared_with_break_even(
-    owner: Person, stage: Stage, put: Any, rate: str, revenue: str, mark: str
+    owner: Person, stage: Stage, put_rows: Any, rate: str, revenue: str, mark: str
 ) -> None:
     """With product costs of 50 %, ROAS breaks even at 2; within a tenth of that it counts as near."""
     space_id = stage.space_id
     stage.connection.execute("UPDATE spaces SET cost_rate = %s WHERE id = %s", (rate or None, space_id))
     order(stage, "google_ads", revenue)
-    put(spent(3, "google", 100))
+    put_rows(spend_row(3, "google", 100))
     page = make_page(owner, space_id)
     assert ("break-even 2.00" in page.html) == bool(rate)
     assert set(re.findall(r'class="mark-(\w+)"', page.html)) == ({mark} if mark else set())
@@ -215,15 +219,15 @@ def test_roas_is_compared_with_break_even(
     "group", ["platform", "source", "campaign", "adset", "ad", "country", "week", "month"]
 )
 def test_all_adds_up_and_leads_to_events(
-    owner: Person, stage: Stage, space_id: int, put: Any, group: str
+    owner: Person, stage: Stage, space_id: int, put_rows: Any, group: str
 ) -> None:
     draw = random.Random(group)
     fill(stage, draw)
-    put(*(
-        spent(draw.randrange(60), draw.choice(["google", "meta", "fair"]),
-              Decimal(draw.randrange(10**8)) / 10**6, account_id="1",
-              **draw.choice([{}, {"campaign_id": f"c{draw.randrange(4)}"},
-                             {"campaign_id": "c1", "adset_id": "s1", "ad_id": "a1"}]))
+    put_rows(*(
+        spend_row(draw.randrange(60), draw.choice(["google", "meta", "fair"]),
+                  Decimal(draw.randrange(10**8)) / 10**6, account_id="1",
+                  **draw.choice([{}, {"campaign_id": f"c{draw.randrange(4)}"},
+                                 {"campaign_id": "c1", "adset_id": "s1", "ad_id": "a1"}]))
         for _ in range(60)
     ))  # fmt: skip
     model = draw.choice(["last_touch", "linear", "u_shaped"])
@@ -249,10 +253,10 @@ def test_all_adds_up_and_leads_to_events(
     ]
 
 
-def test_contribution(owner: Person, stage: Stage, space_id: int, put: Any) -> None:
+def test_contribution(owner: Person, stage: Stage, space_id: int, put_rows: Any) -> None:
     """The column appears once the Space has a cost rate, which is one of its settings."""
     order(stage, "google_ads", "100")
-    put(spent(3, "google", 20))
+    put_rows(spend_row(3, "google", 20))
     assert "Profit" not in make_page(owner, space_id).headlines
     settings = f"/console/spaces/{space_id}/settings"
     refusal = owner.browser.fill(settings, settings, cost_rate="101")
@@ -266,13 +270,13 @@ def test_contribution(owner: Person, stage: Stage, space_id: int, put: Any) -> N
     assert "Profit" not in make_page(owner, space_id).headlines
 
 
-def test_profit_adds_up(owner: Person, stage: Stage, space_id: int, put: Any) -> None:
+def test_profit_adds_up(owner: Person, stage: Stage, space_id: int, put_rows: Any) -> None:
     """Spend without a campaign lowers the profit too. Sources that share a bill have no profit, so the rest
     has none either.
     """
     stage.connection.execute("UPDATE spaces SET cost_rate = 40 WHERE id = %s", (space_id,))
     order(stage, "google_ads", "100", campaign_id="c1")
-    put(spent(3, "google", 50), spent(3, "google", 20, campaign_id="c1"))
+    put_rows(spend_row(3, "google", 50), spend_row(3, "google", 20, campaign_id="c1"))
     rest = "Not broken down by campaign"
     page = make_page(owner, space_id, "group=campaign")
     profit = [values(page.row("rows", title), "contribution") for title in ("c1", rest)]
@@ -284,12 +288,12 @@ def test_profit_adds_up(owner: Person, stage: Stage, space_id: int, put: Any) ->
     assert values(page.row("rows", "Not broken down by source"), "contribution") == [None]
 
 
-def test_without_spend(owner: Person, stage: Stage, space_id: int, put: Any) -> None:
+def test_without_spend(owner: Person, stage: Stage, space_id: int, put_rows: Any) -> None:
     """The page explains how to bring in spend, or which days have some."""
     page = make_page(owner, space_id)
     assert "No spend yet" in page.html
     assert f"/console/spaces/{space_id}/orders/imports/new?kind=spend" in page.html
-    put(spent(50, "google", 3), spent(60, "google", 4))
+    put_rows(spend_row(50, "google", 3), spend_row(60, "google", 4))
     page = make_page(owner, space_id)
     assert "No spend in this period" in page.html
     assert f"start_date={days_ago(60).date()}&amp;end_date={days_ago(50).date()}" in page.html
@@ -298,8 +302,8 @@ def test_without_spend(owner: Person, stage: Stage, space_id: int, put: Any) -> 
 
 
 @pytest.mark.usefixtures("stage")
-def test_left_out_spend_leads_to_where_rates_are_added(owner: Person, space_id: int, put: Any) -> None:
-    put(spent(3, "google", 3), {**spent(3, "google", 10), "currency": "USD"})
+def test_left_out_spend_leads_to_where_rates_are_added(owner: Person, space_id: int, put_rows: Any) -> None:
+    put_rows(spend_row(3, "google", 3), {**spend_row(3, "google", 10), "currency": "USD"})
     page = make_page(owner, space_id)
     assert "Spend of 10.00 USD left out: no exchange rate" in page.html
     day, rates = days_ago(3).date(), f"/console/spaces/{space_id}/rates"

@@ -44,11 +44,11 @@ def test_it_works(owner: Person, space_id: int, connection: psycopg.Connection) 
     assert "their former states are not stored" in country_page.text
 
 
-def let_pass(shop: Stage, passed: timedelta) -> None:
+def let_pass(shop: Stage, duration: timedelta) -> None:
     """Backdate everything that has happened so far."""
     for table, column in (("new_rows", "made_at"), ("merges", "merged_at")):
         age = f"extract(epoch FROM {column} - timestamptz 'epoch')"  # immutable, for distributed tables
         shop.connection.execute(
             f"UPDATE {table} SET {column} = to_timestamp({age} - %s) WHERE space_id = %s",
-            (passed.total_seconds(), shop.space_id),
+            (duration.total_seconds(), shop.space_id),
         )

@@ -116,7 +116,7 @@ def test_every_choice_is_a_link(owner: Person, stage: Stage, space_id: int) -> N
     assert "compare=none" not in owner.browser.get(f"/console/spaces/{space_id}/events").text
 
 
-def test_own_dates(owner: Person, stage: Stage, space_id: int) -> None:
+def test_dates_can_be_chosen(owner: Person, stage: Stage, space_id: int) -> None:
     order(stage, "google_ads", "10", days=3)
     order(stage, "google_ads", "70", days=5)
     day = days_ago(3).date()
@@ -223,7 +223,7 @@ def test_an_empty_space(owner: Person, space_id: int) -> None:
         ("compare=mars", "compare"),
     ],
 )
-def test_refuses(owner: Person, space_id: int, query: str, name: str) -> None:
+def test_bad_input_is_refused(owner: Person, space_id: int, query: str, name: str) -> None:
     """The page keeps its filter bar, and states the rule that was broken."""
     answer = owner.browser.get(f"/console/spaces/{space_id}/channels?{query}")
     assert answer.status_code == 422

@@ -30,12 +30,12 @@ from tests.console.test_spend_figures_agree import CONVERSIONS
 from tests.console.test_spend_figures_agree import assistant as assistant  # noqa: PLC0414 # a fixture
 from tests.console.test_spend_figures_agree import stage as stage  # noqa: PLC0414 # a fixture
 from tests.mcp.assistants import Assistant
-from tests.reports.cohort_court import faults_of, lines_of
+from tests.reports.cohort_court import csv_lines, find_faults
 from tests.reports.spend_worlds import Rates, World, some_names, some_row, some_sales, written_rates
 from tests.support.campaigns import campaign_size
 from tests.support.factories import Stage
 from tests.support.former_networks import put_spend
-from tests.support.report_model.counting import rounded
+from tests.support.report_model.counting import round_figure
 from tests.support.report_model.spend import Spending
 from tests.support.trained_models import plant_trained_model
 
@@ -64,8 +64,8 @@ def make_world(stage: Stage, client: httpx.Client, number: int) -> World:
     for ago in AGO:
         first = today - timedelta(days=ago)
         for _ in range(2):
-            some_sales(dice, stage, zone, first=first)
-        rows += [some_row(dice, first=first) for _ in range(dice.randrange(9))]
+            some_sales(dice, stage, zone, first_day=first)
+        rows += [some_row(dice, first_day=first) for _ in range(dice.randrange(9))]
     world.rates = some_rates(dice, today)
     if rows:
         response = put_spend(client, rows)
@@ -125,11 +125,11 @@ def test_page_csv_api_assistant_and_model(
         parameters = some_question(Random(f"cohorts {number}"))
         today = datetime.now(ZoneInfo(world.zone)).date()
         spending = spendings[parameters["currency"]]
-        faults = [*faults_of_all(owner, client, assistant, spending, (parameters, today))]
+        faults = [*compare_interfaces(owner, client, assistant, spending, (parameters, today))]
         assert faults == [], (number, parameters)
 
 
-def faults_of_all(
+def compare_interfaces(
     owner: Person, client: httpx.Client, assistant: Assistant, spending: Spending,
     question: tuple[dict[str, Any], date],
 ) -> Iterator[str]:  # fmt: skip
@@ -137,7 +137,7 @@ def faults_of_all(
     parameters, today = question
     response = client.get("/reports/cohorts", params=parameters)
     answer = msgspec.json.decode(response.content)
-    yield from faults_of(answer, spending, parameters, today)
+    yield from find_faults(answer, spending, parameters, today)
     result = assistant.result("query_spend", {**parameters, "cohorts": 1})
     if response.status_code != 200:
         yield from ["an assistant has it"] * (not result.get("isError"))
@@ -146,19 +146,19 @@ def faults_of_all(
         if result["structuredContent"].get(name) != answer[name]:
             yield f"an assistant has another {name}"
     text = client.get("/reports/cohorts", params=parameters, headers={"Accept": "text/csv"}).text
-    if list(csv.reader(text.splitlines()))[1:] != [*lines_of(answer, format_figure)]:
+    if list(csv.reader(text.splitlines()))[1:] != [*csv_lines(answer, format_figure)]:
         yield "CSV is another"
     if parameters["currency"] == "EUR" and parameters["group_by"] != "none":
-        yield from faults_of_page(owner, assistant.space_id, answer, text, parameters)
+        yield from compare_page(owner, assistant.space_id, answer, text, parameters)
 
 
-def faults_of_page(
-    owner: Person, space_id: int, answer: dict[str, Any], text: str, asked: dict[str, Any]
+def compare_page(
+    owner: Person, space_id: int, answer: dict[str, Any], text: str, parameters: dict[str, Any]
 ) -> Iterator[str]:
     """Yield the differences of the page, or of its CSV, from the answer."""
     figures = [name for name in FIGURES if name != "contribution" or answer["cost_rate"]]
-    figure = Random(f"{asked}").choice(figures)
-    params = {name: value for name, value in asked.items() if name not in ("limit", "currency")}
+    figure = Random(f"{parameters}").choice(figures)
+    params = {name: value for name, value in parameters.items() if name not in ("limit", "currency")}
     params |= {"group": params.pop("group_by"), "figure": figure}
     names = params.pop("event_names", None)
     params["conversion"] = CONVERSIONS[names and names[0]]
@@ -172,7 +172,7 @@ def faults_of_page(
             yield "the page has something"
         return
     for cells, row in zip(page.tables["cohorts"][1:], totals, strict=True):
-        yield from _different(cells, row, figure)
+        yield from _compare_cells(cells, row, figure)
     groups = [{**group, "spend": group["spend"] or None} for group in answer["groups"]]
     by_key = [*groups, *([{}] if answer["unattributed"] else []), _sum(totals)]
     for cells, row in zip(page.tables["keys"][1:], by_key, strict=True):
@@ -191,13 +191,13 @@ def _sum(totals: list[dict[str, Any]]) -> dict[str, Any]:
     spend = sum((Decimal(repr(row["spend"])) for row in totals), Decimal(0))
     revenue = sum((Decimal(repr(row["cumulative_revenue"][-1])) for row in totals), Decimal(0))
     new = sum(row["new_customers"] for row in totals)
-    cac = float(rounded(Fraction(spend) / new)) if spend and new else None
+    cac = float(round_figure(Fraction(spend) / new)) if spend and new else None
     return {
         "new_customers": new, "spend": float(spend), "cac": cac, "revenue": float(revenue)
     }  # fmt: skip
 
 
-def _different(cells: list[Cell], row: dict[str, Any], figure: str) -> Iterator[str]:
+def _compare_cells(cells: list[Cell], row: dict[str, Any], figure: str) -> Iterator[str]:
     """Yield the differences in a month's row of the page."""
     new = row["new_customers"]
     right = [new, row["spend"], row["cac"]]
@@ -214,11 +214,11 @@ def _different(cells: list[Cell], row: dict[str, Any], figure: str) -> Iterator[
     if not new:
         since: list[Any] = []
     elif figure == "retention":
-        since = [float(rounded(Fraction(customers, new))) for customers in row["customers"]]
+        since = [float(round_figure(Fraction(customers, new))) for customers in row["customers"]]
     else:
         since = row[figure]
     values = [cell.value or "" for cell in cells[5:]]
     if figure == "retention":
-        values = [format_figure(float(rounded(Fraction(value)))) for value in values]
+        values = [format_figure(float(round_figure(Fraction(value)))) for value in values]
     if values != list(map(format_figure, since)):
         yield f"the page has {figure} {values} instead of {since}: {cells[0].text}"

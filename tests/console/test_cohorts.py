@@ -12,7 +12,7 @@ from headwater.console.tables import NONE
 from headwater.http.inputs.timerange import months_after
 from tests.console.conftest import Person
 from tests.console.tables import PageTables
-from tests.console.test_campaigns import put as put  # noqa: PLC0414 - a fixture
+from tests.console.test_campaigns import put_rows as put_rows  # noqa: PLC0414 - a fixture
 from tests.support.factories import Stage
 
 TODAY = datetime.now(UTC).date()
@@ -25,7 +25,7 @@ def stage(connection: psycopg.Connection, space_id: int) -> Stage:
 
 
 @pytest.fixture
-def shop(stage: Stage, put: Any) -> Stage:
+def shop(stage: Stage, put_rows: Any) -> Stage:
     """A customer who came through TikTok two months ago and bought again the month after, and a customer
     without a touch.
     """
@@ -34,15 +34,15 @@ def shop(stage: Stage, put: Any) -> Stage:
     for ago, amount in ((2, 100), (1, 50), (1, -20)):
         stage.event(anna, amount=amount, event_time=f"{_month(ago):%Y-%m}-10 12:00:00+00")
     stage.event(ben, amount=30, event_time=f"{_month(2):%Y-%m}-10 12:00:00+00")
-    put(
+    put_rows(
         {"date": f"{_month(2)}", "platform": "tiktok", "amount": 110, "currency": "EUR"},
         {"date": f"{_month(2)}", "platform": "billboard", "amount": 5, "currency": "EUR"},
     )
     return stage
 
 
-def _month(ago: int) -> Any:
-    return months_after(TODAY, -ago)
+def _month(months_ago: int) -> Any:
+    return months_after(TODAY, -months_ago)
 
 
 def make_page(person: Person, space_id: int, query: str = "") -> PageTables:
@@ -71,14 +71,14 @@ def test_it_works(owner: Person, space_id: int) -> None:
 
 @pytest.mark.usefixtures("shop")
 def test_a_source_without_spend_of_its_own_says_why(
-    owner: Person, space_id: int, stage: Stage, put: Any
+    owner: Person, space_id: int, stage: Stage, put_rows: Any
 ) -> None:
     """Organic search costs nothing; Google's spend belongs to several sources."""
     for number, source in enumerate(("google_organic", "google_ads")):
         contact = stage.contact()
         stage.touchpoint(contact, source, occurred_at=f"{_month(2):%Y-%m}-09 12:00:00+00")
         stage.event(contact, amount=10 + number, event_time=f"{_month(2):%Y-%m}-10 12:00:00+00")
-    put({"date": f"{_month(2)}", "platform": "google", "amount": 7, "currency": "EUR"})
+    put_rows({"date": f"{_month(2)}", "platform": "google", "amount": 7, "currency": "EUR"})
     rows = {row[0].text: row[2] for row in make_page(owner, space_id).tables["keys"][1:]}
     assert [rows[name].value for name in ("TikTok ads", "Google organic", "Google ads")] == [
         "110",
@@ -96,12 +96,12 @@ def test_figures_lead_to_their_events(owner: Person, space_id: int) -> None:
     for cell, amount, events in ((row[1], "100", "1"), (row[5], "100", "1"), (row[6], "30", "2")):
         behind = PageTables(owner.browser.get(cell.link or "").text)
         assert behind.headlines["Their amounts"].value == amount
-        assert behind.listed.value == events
+        assert behind.event_count.value == events
         assert "first order by source: TikTok ads" in behind.html
         assert f"first order in {_month(2):%Y-%m}" in behind.html
     buying = make_page(owner, space_id, "figure=customers").row("cohorts", f"{_month(2):%b %Y}")
     behind = PageTables(owner.browser.get(buying[6].link or "").text)
-    assert (buying[6].value, behind.listed.value) == ("1", "1")
+    assert (buying[6].value, behind.event_count.value) == ("1", "1")
 
 
 @pytest.mark.usefixtures("shop")

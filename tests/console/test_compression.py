@@ -14,7 +14,7 @@ import pytest
 
 from headwater.console.forms import form_token
 from tests.conftest import Running
-from tests.console.browsing import without_tokens
+from tests.console.browsing import strip_tokens
 from tests.console.conftest import Person
 from tests.support.factories import Stage
 
@@ -34,7 +34,7 @@ def assert_packed(url: str, **cookies: str) -> None:
     assert headers["content-encoding"] == "gzip"
     assert "Accept-Encoding" in headers["vary"]
     assert "Accept-Encoding" in plain_headers["vary"], "a cache keeps both"
-    assert without_tokens(gzip.decompress(packed_body).decode()) == without_tokens(plain.decode())
+    assert strip_tokens(gzip.decompress(packed_body).decode()) == strip_tokens(plain.decode())
     assert len(packed_body) < len(plain) / 2
 
 

@@ -14,7 +14,7 @@ from headwater.privacy.erasure_job import erase_next
 from headwater.spaces.accounts.roles import Role
 from tests.console.browsing import Forms
 from tests.console.conftest import Person
-from tests.console.test_event import HOSTILE, plain
+from tests.console.test_event import HOSTILE, page_text
 from tests.console.test_every_page import check
 from tests.support.factories import NOON, Stage
 from tests.support.people import merge
@@ -28,16 +28,16 @@ def stage(connection: psycopg.Connection, space_id: int) -> Stage:
 
 
 @pytest.fixture
-def merged(connection: psycopg.Connection, space_id: int) -> tuple[int, int]:
+def merged_ids(connection: psycopg.Connection, space_id: int) -> tuple[int, int]:
     """Store a contact with a laptop and a phone. Return its id, and the id that the phone's contact had
     before the merge.
     """
     queue = Queue(connection, space_id)
     queue.run(event(event_name="sign_up", email="ann@ash.example", trk_token="laptop-1"))
     first = queue.run(event(event_name="view_content", trk_token="phone-1", trk_source="fb"))
-    (anonymous,) = (queue.contact_of(number) for number in first)
+    (anonymous,) = (queue.find_contact(number) for number in first)
     last = queue.run(event(email="ann@ash.example", trk_token="phone-1", amount="9"))
-    return queue.contact_of(last[0]), anonymous
+    return queue.find_contact(last[0]), anonymous
 
 
 def list_path(space_id: int, contact_id: int) -> str:
@@ -48,7 +48,7 @@ def show(visitor: Person, path: str, status: int = 200) -> str:
     page = visitor.browser.get(path)
     assert page.status_code == status
     check(page)
-    return plain(page.text)
+    return page_text(page.text)
 
 
 def test_it_works(stage: Stage, owner: Person) -> None:
@@ -69,7 +69,7 @@ def test_it_works(stage: Stage, owner: Person) -> None:
     for number in range(3):
         stage.hit(ann, visit, url=f"https://shop.example/{number}",
                   occurred_at=NOON - timedelta(hours=1, minutes=number))  # fmt: skip
-    stage.forwarded(stage.destination(name="Pixel"), event_id, status="delivered")
+    stage.add_delivery(stage.destination(name="Pixel"), event_id, status="delivered")
     text = show(owner, list_path(stage.space_id, ann))
     for fragment in (
         "Ann Ash", "ann@ash.example", "Ash Ltd", "Plan Pro", "Firefox, Bonn", "15.00 USD",
@@ -130,9 +130,9 @@ def test_a_merged_id_leads_to_the_surviving_contact(stage: Stage, owner: Person)
 
 
 def test_a_merge_has_its_cause_and_can_be_undone(
-    merged: tuple[int, int], owner: Person, space_id: int
+    merged_ids: tuple[int, int], owner: Person, space_id: int
 ) -> None:
-    ann, phone = merged
+    ann, phone = merged_ids
     path = list_path(space_id, ann)
     text = show(owner, path)
     assert f"Contact {phone} became part of contact {ann}: an event of a known contact" in text
@@ -144,14 +144,14 @@ def test_a_merge_has_its_cause_and_can_be_undone(
     assert "Merged into this contact" not in show(owner, path)
 
 
-@pytest.mark.parametrize("typed", ["", "somebody@else.example", "0"])
+@pytest.mark.parametrize("confirmation", ["", "somebody@else.example", "0"])
 @pytest.mark.parametrize("action", ["unmerge", "erase"])
 def test_what_is_not_confirmed_does_not_happen(
-    merged: tuple[int, int], owner: Person, stage: Stage, action: str, typed: str
+    merged_ids: tuple[int, int], owner: Person, stage: Stage, action: str, confirmation: str
 ) -> None:
-    ann, _ = merged
+    ann, _ = merged_ids
     path = list_path(stage.space_id, ann)
-    page = owner.browser.fill(path, f"{path}/{action}", confirm=typed)
+    page = owner.browser.fill(path, f"{path}/{action}", confirm=confirmation)
     assert page.status_code == 422
     check(page)
     assert "not an e-mail address or the id of this contact" in page.text
@@ -163,9 +163,9 @@ def test_what_is_not_confirmed_does_not_happen(
 
 
 def test_an_erasure_and_what_it_leaves(
-    merged: tuple[int, int], owner: Person, space_id: int, database_url: str
+    merged_ids: tuple[int, int], owner: Person, space_id: int, database_url: str
 ) -> None:
-    ann, _ = merged
+    ann, _ = merged_ids
     path = list_path(space_id, ann)
     page = owner.browser.fill(path, f"{path}/erase", confirm=str(ann))
     assert page.url.path == f"{path}/erasure"
@@ -176,7 +176,7 @@ def test_an_erasure_and_what_it_leaves(
     assert "Erase this person" not in waiting_text
     unmerged = owner.browser.fill(path, f"{path}/unmerge", confirm=str(ann))
     assert unmerged.status_code == 409
-    assert "is part of a contact that is being erased" in plain(unmerged.text)
+    assert "is part of a contact that is being erased" in page_text(unmerged.text)
     with connect(database_url) as connection:
         assert erase_next(connection, space_id)
     text = show(owner, f"{path}/erasure")
@@ -196,9 +196,9 @@ def test_what_an_erasure_would_delete_can_be_read_before(stage: Stage, owner: Pe
 
 
 def test_viewers_see_it_and_change_nothing(
-    merged: tuple[int, int], person: Callable[..., Person], space_id: int
+    merged_ids: tuple[int, int], person: Callable[..., Person], space_id: int
 ) -> None:
-    ann, phone = merged
+    ann, phone = merged_ids
     path = list_path(space_id, ann)
     owner, viewer = person(Role.OWNER), person(Role.VIEWER)
     assert "Erase this person" not in show(viewer, path)
@@ -215,9 +215,9 @@ def test_viewers_see_it_and_change_nothing(
 
 
 def test_a_viewers_own_token_does_not_help(
-    merged: tuple[int, int], person: Callable[..., Person], space_id: int
+    merged_ids: tuple[int, int], person: Callable[..., Person], space_id: int
 ) -> None:
-    ann, phone = merged
+    ann, phone = merged_ids
     path = list_path(space_id, ann)
     person(Role.OWNER)
     viewer = person(Role.VIEWER)
@@ -240,9 +240,9 @@ def test_another_spaces_contact_is_as_an_unknown_one(
 
 
 def test_only_parts_of_the_contact_can_be_taken_out(
-    merged: tuple[int, int], owner: Person, stage: Stage
+    merged_ids: tuple[int, int], owner: Person, stage: Stage
 ) -> None:
-    ann, _ = merged
+    ann, _ = merged_ids
     other_id = stage.contact()
     path = list_path(stage.space_id, ann)
     form = owner.browser.form(path, f"{path}/unmerge")

@@ -85,13 +85,13 @@ def test_it_works(owner: Person, stage: Stage, path: str, space_id: int, space: 
     assert f"/console/spaces/{space_id}/contacts/" in page
     assert contact
     # The page proposes the source that the name suggests: one click.
-    answer = owner.browser.fill(path, f"{path}/name", holding={"name": "fb-paid"})
+    answer = owner.browser.fill(path, f"{path}/name", hidden_values={"name": "fb-paid"})
     assert "It applies to new visits now and to earlier ones soon." in answer.text
     assert "<bdi>fb-paid</bdi>" in answer.text
     assert "reclassifying, 0 %" in answer.text
     assert space().source_names == {"fb-paid": "facebook_ads"}
     assert parts(answer.text) == {"kw 12": 1}
-    answer = owner.browser.fill(path, f"{path}/unname", holding={"name": "fb-paid"})
+    answer = owner.browser.fill(path, f"{path}/unname", hidden_values={"name": "fb-paid"})
     assert space().source_names == {}
     while reclassify_next(stage.connection, space_id):
         pass
@@ -185,8 +185,8 @@ def test_sites_that_are_no_sources(
         "issuer.example": 3, "klarna-checkout.org": 1, "help.northtents.com": 1,
         "northtents.com": 1,
     }  # fmt: skip
-    owner.browser.fill(path, f"{path}/exclude", holding={"host": "issuer.example"})
-    answer = owner.browser.fill(path, f"{path}/own", holding={"host": "northtents.com"})
+    owner.browser.fill(path, f"{path}/exclude", hidden_values={"host": "issuer.example"})
+    answer = owner.browser.fill(path, f"{path}/own", hidden_values={"host": "northtents.com"})
     assert parts(answer.text) == {"klarna-checkout.org": 1}
     assert space().own_domains == ["northtents.com"]
     assert space().excluded_referrers == ["issuer.example"]
@@ -221,7 +221,7 @@ def test_a_held_destination_is_resumed(
     page = owner.browser.get(path).text
     assert findings(page) == {FindingKind.DESTINATION_HELD: 1}
     assert "&lt;No&gt; token" in page
-    answer = owner.browser.fill(path, f"{path}/resume", holding={"destination": str(destination_id)})
+    answer = owner.browser.fill(path, f"{path}/resume", hidden_values={"destination": str(destination_id)})
     assert "The destination is resumed" in answer.text
     assert findings(answer.text) == {}
     row = connection.execute("SELECT status FROM destinations WHERE id = %s", (destination_id,)).fetchone()
@@ -292,7 +292,7 @@ def test_hostile_values(owner: Person, stage: Stage, path: str) -> None:
     page = owner.browser.get(path).text
     assert value in parts(page)
     assert "<script>alert" not in page
-    answer = owner.browser.fill(path, f"{path}/name", holding={"name": value}, source="email")
+    answer = owner.browser.fill(path, f"{path}/name", hidden_values={"name": value}, source="email")
     assert value not in parts(answer.text)
     assert "<script>alert" not in answer.text
 
@@ -307,7 +307,7 @@ def test_what_cannot_be_saved(owner: Person, stage: Stage, path: str) -> None:
 
 
 @pytest.mark.parametrize("verb", ["resume", "replay", "name", "unname", "own", "exclude"])
-def test_who_may(
+def test_only_admins_may_change_settings(
     person: Callable[..., Person], make_space: Callable[..., int], path: str, stage: Stage,
     verb: str,
 ) -> None:  # fmt: skip

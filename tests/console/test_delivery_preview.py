@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from tests.console.conftest import Person
-from tests.console.test_platforms import text_of
+from tests.console.test_platforms import page_text
 from tests.support.factories import Stage
 
 
@@ -28,16 +28,16 @@ def test_it_works(owner: Person, space_id: int, stage: Stage) -> None:
     event_id = stage.event(contact, event_time="now", order_id="1001", amount="5", currency="EUR")
     stage.event(stage.contact(), event_time="now", order_id="1002", amount="5", currency="EUR")
     latest = owner.browser.get(f"{path}/preview")
-    assert "Would be sent" in text_of(latest.text)
+    assert "Would be sent" in page_text(latest.text)
     for number in ("#1001", str(event_id)):
         page = owner.browser.get(f"{path}/preview?order={quote(number)}")
-        text = text_of(page.text)
+        text = page_text(page.text)
         assert "user_data.em[0] hashed email masked" in text
         assert "Missing for a better match" in text
         assert "fbclid user_data.fbc Use the tracker on landing pages" in text
         assert f'href="/console/spaces/{space_id}/events/{event_id}"' in page.text
         assert "anna@example.com" not in page.text
-    skip_text = text_of(owner.browser.get(f"{path}/preview?order=1002").text)
+    skip_text = page_text(owner.browser.get(f"{path}/preview?order=1002").text)
     assert "Would be skipped" in skip_text
     assert "What helps: send an email or a phone number with events." in skip_text
     for number in ("77", "<b>", "9" * 30):

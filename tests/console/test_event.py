@@ -35,12 +35,12 @@ def show(owner: Person, space_id: int) -> Callable[..., str]:
         page = owner.browser.get(f"/console/spaces/{space_id}/events/{event_id}{query}")
         assert page.status_code == status
         check(page)
-        return plain(page.text)
+        return page_text(page.text)
 
     return open_page
 
 
-def plain(html: str) -> str:
+def page_text(html: str) -> str:
     """Return the text of a page, with spaces between blocks."""
     inline = re.sub(r"</?(?:a|bdi|code|data|q|span|strong|time)\b[^>]*>", "", html)
     return " ".join(unescape(re.sub(r"<[^>]*>", " ", inline)).split())
@@ -90,7 +90,7 @@ def test_every_models_credits_add_up(stage: Stage, owner: Person) -> None:
         parts = [float(row[column][0]) for row in credit_rows if row[column]]
         assert round(sum(parts), 4) == 100
     assert [row[2][0] for row in credit_rows[:3]] == ["33.34", "33.33", "33.33"]
-    assert "only visits that the model ignores" in plain(table)
+    assert "only visits that the model ignores" in page_text(table)
 
 
 def test_an_event_without_an_amount(stage: Stage, show: Callable[..., str]) -> None:
@@ -101,7 +101,7 @@ def test_an_event_without_an_amount(stage: Stage, show: Callable[..., str]) -> N
     assert "Amount none" in text
 
 
-def test_why_direct(stage: Stage, show: Callable[..., str]) -> None:
+def test_a_direct_visit_is_explained(stage: Stage, show: Callable[..., str]) -> None:
     contact = stage.contact()
     stage.touchpoint(
         contact, "direct", source_rule="direct", occurred_at=days(1),
@@ -157,13 +157,13 @@ def test_bad_parameters_are_named(stage: Stage, show: Callable[..., str]) -> Non
 def test_what_became_of_it_at_ad_platforms(stage: Stage, show: Callable[..., str]) -> None:
     event_id = stage.event(stage.contact(), amount="5")
     skipping_id = stage.destination(name="Pixel")
-    stage.forwarded(skipping_id, event_id, status="skipped", reason="no_identifier")
+    stage.add_delivery(skipping_id, event_id, status="skipped", reason="no_identifier")
     held_id = stage.destination(
         name="Held one", status="held", status_reason="Token refused.", held_since=NOON
     )
-    stage.forwarded(held_id, event_id, status="queued", finished_at=None)
+    stage.add_delivery(held_id, event_id, status="queued", finished_at=None)
     failing_id = stage.destination(name="Failing")
-    stage.forwarded(failing_id, event_id, status="failed", error="Bad value", http_status=400)
+    stage.add_delivery(failing_id, event_id, status="failed", error="Bad value", http_status=400)
     text = show(event_id)
     for fragment in (
         "it has no identifier that the platform could match",
@@ -233,7 +233,7 @@ def test_credit_told_and_now(stage: Stage, show: Callable[..., str]) -> None:
     stage.touchpoint(buyer, "email", source_rule="utm", occurred_at=days(1))
     event_id = stage.event(buyer, amount="90", order_id="A-1")
     credit = {"share": 0.5, "paid_share": 0.5, "model": "linear", "window_days": 30}
-    stage.forwarded(stage.destination(), event_id, kind="credit", number=1, status="delivered",
-                    credit=Jsonb(credit), touchpoint_id=touchpoint_id)  # fmt: skip
+    stage.add_delivery(stage.destination(), event_id, kind="credit", number=1, status="delivered",
+                       credit=Jsonb(credit), touchpoint_id=touchpoint_id)  # fmt: skip
     assert "Credit, 50.00 % by linear, 33.33 % now, delivered" in show(event_id)
     assert "Credit, 50.00 % by linear, delivered" in show(event_id, "?attribution_window=7")

@@ -13,7 +13,7 @@ import pytest
 from headwater.console.navigation import ENTRIES
 from headwater.spaces.accounts.roles import Role
 from tests.conftest import Running
-from tests.console.browsing import Browser, Forms, headings, without_tokens
+from tests.console.browsing import Browser, Forms, headings, strip_tokens
 from tests.console.conftest import Person
 
 IN_SPACE = (
@@ -121,7 +121,7 @@ def test_every_role_sees_every_page(person: Callable[..., Person], space_id: int
 
 
 @pytest.mark.parametrize("path", UNKNOWN)
-def test_what_is_no_page(owner: Person, browser: Browser, path: str) -> None:
+def test_unknown_paths_are_not_found(owner: Person, browser: Browser, path: str) -> None:
     page = owner.browser.get(path)
     assert page.status_code == 404
     check(page)
@@ -135,7 +135,7 @@ def test_another_space_is_as_no_space(owner: Person, make_space: Callable[..., i
         other_answer = owner.browser.get(f"/console/spaces/{other_space_id}{end}")
         unknown_answer = owner.browser.get(f"/console/spaces/999999999{end}")
         assert (other_answer.status_code, unknown_answer.status_code) == (404, 404)
-        assert without_tokens(other_answer.text) == without_tokens(unknown_answer.text)
+        assert strip_tokens(other_answer.text) == strip_tokens(unknown_answer.text)
 
 
 @pytest.mark.parametrize(

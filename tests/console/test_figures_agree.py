@@ -193,38 +193,42 @@ def test_every_figure_leads_to_what_it_is_made_of(owner: Person, space_id: int, 
                 follow(owner, cell, title, (query, "headline"))
 
 
-def follow(owner: Person, cell: Cell, title: str, where: tuple[str, str]) -> None:
+def follow(owner: Person, cell: Cell, title: str, row_and_column: tuple[str, str]) -> None:
     """Open a figure's link, and compare the totals and the sum of the rows with the figure."""
     assert cell.link
     first = owner.browser.get(cell.link)
-    assert first.status_code == 200, (where, cell.link, first.text)
+    assert first.status_code == 200, (row_and_column, cell.link, first.text)
     page, figure = PageTables(first.text), Decimal(cell.value or "0")
-    events, amount = (Decimal(cell.value or "0") for cell in (page.listed, page.headlines["Their amounts"]))
+    events, amount = (
+        Decimal(cell.value or "0") for cell in (page.event_count, page.headlines["Their amounts"])
+    )
     credit = dict(parse_qsl(urlsplit(cell.link).query)).get("credit")
     credited_cell = page.headlines.get("Credited revenue")
     credited_amount = Decimal(credited_cell.value or "0") if credited_cell and credit == "credited" else None
-    where = (*where, title, cell.link)
+    row_and_column = (*row_and_column, title, cell.link)
     if title == "Revenue":
-        is_full_amount = where[1] == "headline" or credited_amount is None
-        assert figure == (amount if is_full_amount else credited_amount), where
-    elif title == "New customers" or (title in {"Orders", "Sign-ups", "Events"} and "headline" in where):
-        assert figure == events, where
+        is_full_amount = row_and_column[1] == "headline" or credited_amount is None
+        assert figure == (amount if is_full_amount else credited_amount), row_and_column
+    elif title == "New customers" or (
+        title in {"Orders", "Sign-ups", "Events"} and "headline" in row_and_column
+    ):
+        assert figure == events, row_and_column
     head, *rows = [row for row in page.tables.get("listed", [[]]) if row] or [[]]
     columns = [cell.text for cell in head]
-    while older := next_of(page.html):
+    while older := next_page_url(page.html):
         page = PageTables(owner.browser.get(older).text)
         rows += [row for row in page.tables["listed"][1:] if row]
-    assert len(rows) == events, where
+    assert len(rows) == events, row_and_column
     if not rows:
         return
     column = columns.index("Amount")
-    assert sum(Decimal(row[column].value or "0") for row in rows) == amount, where
+    assert sum(Decimal(row[column].value or "0") for row in rows) == amount, row_and_column
     if credited_amount is not None and all(row[column].value for row in rows):
         column = columns.index("Credited revenue")
-        assert sum(Decimal(row[column].value or "0") for row in rows) == credited_amount, where
+        assert sum(Decimal(row[column].value or "0") for row in rows) == credited_amount, row_and_column
 
 
-def next_of(html: str) -> str | None:
+def next_page_url(html: str) -> str | None:
     """Return the address of a list's next page."""
     _, separator, tail = html.partition('rel="next" href="')
     return tail.split('"')[0].replace("&amp;", "&") if separator else None

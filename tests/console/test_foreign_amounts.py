@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from tests.console.conftest import Person
-from tests.console.test_event import plain
+from tests.console.test_event import page_text
 from tests.support.factories import NOON, Stage
 
 
@@ -43,7 +43,7 @@ def note_currency(stage: Stage, currency: str, moment: datetime) -> None:
 
 
 @pytest.mark.parametrize(
-    ("amount", "currency", "shown"),
+    ("amount", "currency", "expected_texts"),
     [
         ("1000", "NOK", ("1,000.00 NOK", "150.00 USD in reports", "(150.00 USD)")),
         ("-0.1", "NOK", ("-0.10 NOK", "-0.02 USD in reports", "(-0.02 USD)")),
@@ -54,16 +54,16 @@ def note_currency(stage: Stage, currency: str, moment: datetime) -> None:
     ],
 )
 def test_it_works(
-    stage: Stage, owner: Person, amount: str, currency: str | None, shown: tuple[str, str, str]
+    stage: Stage, owner: Person, amount: str, currency: str | None, expected_texts: tuple[str, str, str]
 ) -> None:
-    own_amount, in_reports, in_timelines = shown
+    own_amount, in_reports, in_timelines = expected_texts
     event_id, contact_id, company_id = sell(stage, amount, currency)
     base = f"/console/spaces/{stage.space_id}"
 
     def page(path: str) -> str:
         answer = owner.browser.get(f"{base}/{path}")
         assert answer.status_code == 200
-        return plain(answer.text)
+        return page_text(answer.text)
 
     text = page(f"events/{event_id}")
     assert f"Purchase {own_amount}" in text
@@ -77,5 +77,5 @@ def test_the_list_of_events_shows_both(stage: Stage, owner: Person) -> None:
     sell(stage, "1000", "NOK")
     period = "start_date=2026-05-01+00:00:00&end_date=2026-05-31+23:59:59&credit=all"
     answer = owner.browser.get(f"/console/spaces/{stage.space_id}/events?{period}")
-    text = plain(answer.text)
+    text = page_text(answer.text)
     assert "150.00 1,000.00 NOK" in text

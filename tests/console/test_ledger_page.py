@@ -16,11 +16,11 @@ from headwater.console.report_pages.figures import NONE
 from headwater.spaces.accounts.roles import Role
 from tests.console.conftest import Person
 from tests.console.tables import PageTables
-from tests.console.test_campaigns import put
+from tests.console.test_campaigns import put_rows
 from tests.console.test_changes_since import words
 from tests.support.factories import Stage
 
-__all__ = ["put"]
+__all__ = ["put_rows"]
 
 MAY = "start_date=2026-05-01&end_date=2026-05-31"
 
@@ -33,9 +33,9 @@ def page(space_id: int, connection: psycopg.Connection) -> str:
     return f"/console/spaces/{space_id}/spend"
 
 
-def spent(day: int, amount: Any, **also: Any) -> dict[str, Any]:
+def spend_row(day: int, amount: Any, **columns: Any) -> dict[str, Any]:
     row = {"date": f"2026-05-{day:02}", "platform": "google", "amount": amount, "currency": "EUR"}
-    return {**row, "account_id": "1", **also}
+    return {**row, "account_id": "1", **columns}
 
 
 def rows(html: str) -> list[list[str]]:
@@ -47,8 +47,12 @@ def delete(person: Person, page: str, query: str, confirm: str) -> Any:
     return person.browser.fill(f"{page}?{query}", f"{page}/delete", confirm=confirm)
 
 
-def test_it_works(owner: Person, page: str, put: Callable[..., None]) -> None:
-    put(spent(13, 100), spent(13, 60, campaign_id="4711", clicks=31), spent(12, "0.5", country="DE"))
+def test_it_works(owner: Person, page: str, put_rows: Callable[..., None]) -> None:
+    put_rows(
+        spend_row(13, 100),
+        spend_row(13, 60, campaign_id="4711", clicks=31),
+        spend_row(12, "0.5", country="DE"),
+    )
     text = owner.browser.get(f"{page}?{MAY}").text
     assert [(row[0], row[3], row[7], row[8], row[10]) for row in rows(text)] == [
         ("13 May 2026", "4711", "60.00 EUR", "60.00", "31"),
@@ -64,9 +68,9 @@ def test_it_works(owner: Person, page: str, put: Callable[..., None]) -> None:
     assert [(row["campaign_id"], row["amount"], row["clicks"]) for row in table] == [("4711", "60", "31")]
 
 
-def test_the_last_30_days_are_those_of_ads(owner: Person, page: str, put: Callable[..., None]) -> None:
+def test_the_last_30_days_are_those_of_ads(owner: Person, page: str, put_rows: Callable[..., None]) -> None:
     today = datetime.now(UTC).date()
-    put(*({**spent(1, 2**ago), "date": f"{today - timedelta(days=ago)}"} for ago in (0, 29, 30)))
+    put_rows(*({**spend_row(1, 2**ago), "date": f"{today - timedelta(days=ago)}"} for ago in (0, 29, 30)))
     total = 1 + 2**29
     assert f"Total: {total:,}.00 EUR" in words(owner.browser.get(page).text)
     ads = owner.browser.get(page.replace("/spend", "/campaigns")).text
@@ -74,7 +78,7 @@ def test_the_last_30_days_are_those_of_ads(owner: Person, page: str, put: Callab
 
 
 def test_the_total_of_campaigns_leads_to_what_comes_to_it(
-    owner: Person, space_id: int, page: str, put: Callable[..., None], connection: Any
+    owner: Person, space_id: int, page: str, put_rows: Callable[..., None], connection: Any
 ) -> None:
     """In the currency of reports, each day at its own rate."""
     Stage(connection, space_id, "").connection.execute(
@@ -82,7 +86,7 @@ def test_the_total_of_campaigns_leads_to_what_comes_to_it(
         " VALUES (%s, '2026-05-13', 'USD', 'EUR', 0.3333)",
         (space_id,),
     )
-    put(spent(13, "10.01", currency="USD"), spent(14, 5), spent(14, 7, campaign_id="1"))
+    put_rows(spend_row(13, "10.01", currency="USD"), spend_row(14, 5), spend_row(14, 7, campaign_id="1"))
     campaigns = owner.browser.get(page.replace("/spend", f"/campaigns?{MAY}")).text
     ((link, total),) = re.findall(r'<a href="([^"]+/spend\?[^"]+)">([\d.,]+) EUR</a>', campaigns)
     text = words(owner.browser.get(link.replace("&amp;", "&")).text)
@@ -90,17 +94,19 @@ def test_the_total_of_campaigns_leads_to_what_comes_to_it(
     assert "7.00 EUR, 10.01 USD" in text
 
 
-def test_a_missing_rate_is_named(owner: Person, page: str, put: Callable[..., None]) -> None:
-    put(spent(13, 10, currency="USD"), spent(13, 5))
+def test_a_missing_rate_is_named(owner: Person, page: str, put_rows: Callable[..., None]) -> None:
+    put_rows(spend_row(13, 10, currency="USD"), spend_row(13, 5))
     text = words(owner.browser.get(f"{page}?{MAY}").text)
     assert "Spend of 10.00 USD left out: no exchange rate" in text
     assert "Total: 5.00 EUR , converted at each day" in text
     assert "5.00 EUR, 10.00 USD" in text
 
 
-def test_pages(owner: Person, page: str, put: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pages(
+    owner: Person, page: str, put_rows: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(ledger, "PER_PAGE", 2)
-    put(*(spent(day, day) for day in range(1, 6)))
+    put_rows(*(spend_row(day, day) for day in range(1, 6)))
     first = owner.browser.get(f"{page}?{MAY}").text
     assert [row[0] for row in rows(first)] == ["5 May 2026", "4 May 2026"]
     (older,) = re.findall(r'href="([^"]+)">Earlier days', first)
@@ -111,9 +117,9 @@ def test_pages(owner: Person, page: str, put: Callable[..., None], monkeypatch: 
 
 
 def test_rows_are_deleted_once_their_number_is_typed(
-    owner: Person, page: str, put: Callable[..., None]
+    owner: Person, page: str, put_rows: Callable[..., None]
 ) -> None:
-    put(spent(13, 100), spent(14, 60), spent(14, 5, platform="meta"))
+    put_rows(spend_row(13, 100), spend_row(14, 60), spend_row(14, 5, platform="meta"))
     day_query = "start_date=2026-05-14&end_date=2026-05-14&platform=google"
     refusal = delete(owner, page, day_query, "3")
     assert refusal.status_code == 422
@@ -128,9 +134,9 @@ def test_rows_are_deleted_once_their_number_is_typed(
 
 
 def test_who_only_looks_deletes_and_imports_nothing(
-    person: Callable[..., Person], page: str, put: Callable[..., None]
+    person: Callable[..., Person], page: str, put_rows: Callable[..., None]
 ) -> None:
-    put(spent(13, 100))
+    put_rows(spend_row(13, 100))
     text = person(Role.VIEWER).browser.get(f"{page}?{MAY}").text
     assert len(rows(text)) == 1
     assert "Delete these rows" not in text
@@ -148,10 +154,10 @@ def test_what_is_wrong_stands_at_its_field(owner: Person, page: str) -> None:
 
 
 def test_too_many_rows_are_not_added_up(
-    owner: Person, page: str, put: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+    owner: Person, page: str, put_rows: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ledger, "MOST_SUMMED", 0)
-    put(spent(13, 100))
+    put_rows(spend_row(13, 100))
     text = owner.browser.get(f"{page}?{MAY}").text
     assert "choose fewer days" in text
     assert rows(text)[0][8].startswith(f"{NONE} Too many rows")

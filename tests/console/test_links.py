@@ -41,7 +41,7 @@ def link_on(page: str) -> str:
     return html.unescape(match[1]) if match else ""
 
 
-def plain(page: str) -> str:
+def page_text(page: str) -> str:
     return html.unescape(" ".join(re.sub("<[^>]*>", " ", page).split()))
 
 
@@ -56,9 +56,9 @@ def test_it_works(owner: Person, path: str) -> None:
         "&utm_content=7#top"
     )
     visit = explain_visit(link_on(page), None)
-    assert f"count as {format_title(visit.source or '')} tiktok_ads Paid ads" in plain(page)
-    assert "Campaign Summer Ad set Broad Ad id 7" in plain(page)
-    assert "“7” is all digits, and counts as the id of the ad." in plain(page)
+    assert f"count as {format_title(visit.source or '')} tiktok_ads Paid ads" in page_text(page)
+    assert "Campaign Summer Ad set Broad Ad id 7" in page_text(page)
+    assert "“7” is all digits, and counts as the id of the ad." in page_text(page)
     preview = owner.browser.get(f"{path}/preview?{query}")
     assert link_on(preview.text) == link_on(page)
     assert "<html" not in preview.text
@@ -74,7 +74,7 @@ def test_a_link_is_named_by_the_spaces_rules(
         url=f"{PAGE}?utm_source=Klaviyo",
     )  # fmt: skip
     query = urlencode({"address": PAGE, "source": "facebook_ads", "campaign": "Summer"})
-    page = plain(owner.browser.get(f"{path}?{query}").text)
+    page = page_text(owner.browser.get(f"{path}?{query}").text)
     assert "Visits by this link count as E-mail, not as Facebook ads" in page
     assert "A campaign “SUMMER” already exists" in page
     assert "None of your sites has pages on shop.example" in page
@@ -107,7 +107,9 @@ def test_earlier_values_are_offered(owner: Person, path: str, stage: Stage) -> N
         ({"address": PAGE, "source": "email", "ad": "x" * 513}, "ad", "at most 512"),
     ],
 )
-def test_what_is_no_link(owner: Person, path: str, query: dict[str, str], field: str, rule: str) -> None:
+def test_bad_links_are_refused(
+    owner: Person, path: str, query: dict[str, str], field: str, rule: str
+) -> None:
     answer = owner.browser.get(f"{path}?{urlencode(query)}")
     assert answer.status_code == 422
     assert f'id="{field}-refusal"' in answer.text
@@ -142,7 +144,7 @@ def test_the_qr_code(owner: Person, path: str) -> None:
     assert owner.browser.get(f"{path}/qr.svg?{long}").status_code == 422
 
 
-def made(answer: httpx.Response) -> dict[int, str]:
+def read_links(answer: httpx.Response) -> dict[int, str]:
     """Return the links on the page, by line."""
     rows = re.findall(r"Line </span>(\d+)</th>.*?<bdi>(.*?)</bdi>", answer.text, re.DOTALL)
     return {int(line): html.unescape(link) for line, link in rows}
@@ -167,7 +169,7 @@ def test_many_links(owner: Person, path: str) -> None:
     )
     form = {"rows": rows, "source": "email", "campaign": "All"}
     answer = owner.browser.fill(f"{path}/many", f"{path}/many", **form)
-    assert made(answer) == {
+    assert read_links(answer) == {
         2: f"{PAGE}?utm_source=facebook&utm_medium=paid_social&utm_campaign=Summer",
         4: f"{PAGE}?a=1&utm_source=newsletter&utm_medium=email&utm_campaign=All",
         9: f"{PAGE}?utm_source=newsletter&utm_medium=email&utm_campaign=%3D1%2B1",
@@ -184,7 +186,7 @@ def test_many_links(owner: Person, path: str) -> None:
     assert 'filename="links.csv"' in file.headers["content-disposition"]
     lines = list(csv.DictReader(io.StringIO(file.text)))
     assert [line["line"] for line in lines] == ["2", "4", "5", "6", "7", "8", "9"]
-    assert {int(line["line"]): line["link"] for line in lines if line["link"]} == made(answer)
+    assert {int(line["line"]): line["link"] for line in lines if line["link"]} == read_links(answer)
     assert lines[-1]["campaign"] == "'=1+1"
     assert lines[0]["counts_as"] == "facebook_ads"
 
@@ -206,7 +208,7 @@ def test_a_file(owner: Person, path: str) -> None:
     content = f"\ufeffaddress,source\r\n{PAGE},email\r\n".encode()
     fields = {"form_token": token, "rows": "ignored"}
     answer = post(f"{path}/many", data=fields, files={"file": ("a.csv", content)})
-    assert list(made(answer)) == [2]
+    assert list(read_links(answer)) == [2]
     latin = post(f"{path}/many", data=fields, files={"file": ("a.csv", b"\xff\xfe")})
     assert latin.status_code == 422
     assert "is not UTF-8 text." in latin.text
@@ -228,7 +230,7 @@ def test_a_file(owner: Person, path: str) -> None:
         (f"{PAGE},{'x' * 140_000}", "Line 1 can't be read"),
     ],
 )
-def test_what_is_no_table(owner: Person, path: str, rows: str, problem: str) -> None:
+def test_bad_tables_are_refused(owner: Person, path: str, rows: str, problem: str) -> None:
     answer = owner.browser.fill(f"{path}/many", f"{path}/many", rows=rows)
     assert answer.status_code == 422
     assert problem in html.unescape(answer.text)
@@ -236,10 +238,10 @@ def test_what_is_no_table(owner: Person, path: str, rows: str, problem: str) -> 
 
 
 @pytest.mark.parametrize("role", list(Role))
-def test_everybody_may(person: Callable[..., Person], path: str, role: Role) -> None:
+def test_every_role_may_build_links(person: Callable[..., Person], path: str, role: Role) -> None:
     person(Role.OWNER)
     visitor = person(role)
     assert visitor.browser.get(path).status_code == 200
     answer = visitor.browser.fill(f"{path}/many", f"{path}/many", rows=f"{PAGE},email")
-    assert list(made(answer)) == [1]
+    assert list(read_links(answer)) == [1]
     assert visitor.browser.get(path.replace("/spaces/", "/spaces/9")).status_code == 404

@@ -24,7 +24,7 @@ EVIL = "<script>alert(1)</script>\"'"
 
 
 @pytest.fixture
-def now() -> datetime:
+def recent_time() -> datetime:
     return datetime.now(UTC) - timedelta(seconds=20)
 
 
@@ -39,7 +39,7 @@ def path(space_id: int) -> str:
 
 
 @pytest.fixture(autouse=True)
-def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_delay(monkeypatch: pytest.MonkeyPatch) -> None:
     """Changes show with the next request."""
     monkeypatch.setattr(arrivals, "FRESH_SECONDS", 0)
     monkeypatch.setattr(arrivals, "OLDEST_SECONDS", 0)
@@ -56,36 +56,36 @@ def links(answer: httpx.Response, key: str) -> list[str]:
     return re.findall(r'href="([^"]*)"', line[1]) if line else []
 
 
-def put_all(stage: Stage, at: datetime, text: str = "Ada") -> dict[str, int]:
+def put_all(stage: Stage, time: datetime, text: str = "Ada") -> dict[str, int]:
     """Store one item of every kind; return the ids."""
     contact = stage.contact(name=text, email="ada@b.org")
     visit = stage.visit(contact)
-    page = stage.hit(contact, visit, occurred_at=at, url=f"https://shop.example/tents/{text}?a")
-    stage.touchpoint(contact, "google_ads", id=page, by_hit=True, source_rule="gclid", occurred_at=at)
+    page = stage.hit(contact, visit, occurred_at=time, url=f"https://shop.example/tents/{text}?a")
+    stage.touchpoint(contact, "google_ads", id=page, by_hit=True, source_rule="gclid", occurred_at=time)
     event = stage.event(
-        contact, event_time=at, received_at=at, amount="49.9", currency="EUR", sender="api_key"
+        contact, event_time=time, received_at=time, amount="49.9", currency="EUR", sender="api_key"
     )
     sent_touch = stage.touchpoint(
-        contact, "email", source_rule="utm_source", occurred_at=at, sent=True, referrer_host=text
+        contact, "email", source_rule="utm_source", occurred_at=time, sent=True, referrer_host=text
     )
     insert: Callable[..., Any] = stage._insert
-    insert("duplicates", {"id": 10**9, "reason": "order_id", "event_id": event, "received_at": at})
+    insert("duplicates", {"id": 10**9, "reason": "order_id", "event_id": event, "received_at": time})
     insert("rejected", {
-        "id": 10**9 + 1, "kind": "event", "sender": "api_key", "received_at": at,
+        "id": 10**9 + 1, "kind": "event", "sender": "api_key", "received_at": time,
         "payload": "secret words", "reason": "processing_error", "detail": text,
     })  # fmt: skip
     insert("inbox", {
-        "id": 10**9 + 2, "kind": "hit", "sender": "site_key", "received_at": at, "payload": "{}",
+        "id": 10**9 + 2, "kind": "hit", "sender": "site_key", "received_at": time, "payload": "{}",
     })  # fmt: skip
     insert("sites", {
         "name": text, "site_key": f"k{stage.space_id}", "origins": ["https://a.example"],
-        "bot_hits": 7, "last_bot_at": at,
+        "bot_hits": 7, "last_bot_at": time,
     })  # fmt: skip
     return {"contact": contact, "page": page, "event": event, "sent": sent_touch}
 
 
-def test_it_works(owner: Person, stage: Stage, path: str, space_id: int, now: datetime) -> None:
-    ids = put_all(stage, now)
+def test_it_works(owner: Person, stage: Stage, path: str, space_id: int, recent_time: datetime) -> None:
+    ids = put_all(stage, recent_time)
     answer = owner.browser.get(path)
     texts = lines(answer)
     base = f"/console/spaces/{space_id}"
@@ -109,8 +109,8 @@ def test_it_works(owner: Person, stage: Stage, path: str, space_id: int, now: da
     assert "1 page view and 1 event in the last 30 minutes" in answer.text
 
 
-def test_kinds(owner: Person, stage: Stage, path: str, now: datetime) -> None:
-    put_all(stage, now)
+def test_kinds(owner: Person, stage: Stage, path: str, recent_time: datetime) -> None:
+    put_all(stage, recent_time)
     for kind, expected in (
         ("visits", {"visits"}), ("events", {"events"}), ("touchpoints", {"touchpoints"}),
         ("waiting", {"waiting"}), ("problems", {"duplicates", "rejected", "bots"}),
@@ -122,7 +122,7 @@ def test_kinds(owner: Person, stage: Stage, path: str, now: datetime) -> None:
             assert {key.partition("-")[0] for key in lines(answer)} == expected
 
 
-def test_nothing_came(owner: Person, stage: Stage, path: str) -> None:
+def test_an_empty_page_says_so(owner: Person, stage: Stage, path: str) -> None:
     put_all(stage, datetime.now(UTC) - timedelta(minutes=31))
     page = owner.browser.get(f"{path}?kind=visits")
     assert "Nothing of this kind in the last 30 minutes" in page.text
@@ -132,18 +132,18 @@ def test_nothing_came(owner: Person, stage: Stage, path: str) -> None:
     assert lines(page) == {}
 
 
-def test_the_latest_fifty(owner: Person, stage: Stage, path: str, now: datetime) -> None:
+def test_the_latest_fifty(owner: Person, stage: Stage, path: str, recent_time: datetime) -> None:
     contact = stage.contact()
     for index in range(60):
-        stage.event(contact, event_time=now, received_at=now - timedelta(seconds=60 - index))
+        stage.event(contact, event_time=recent_time, received_at=recent_time - timedelta(seconds=60 - index))
     answer = owner.browser.get(path)
     assert len(lines(answer)) == 50
     assert "Only the latest 50 are listed." in answer.text
     assert "60 events in the last 30 minutes" in answer.text
 
 
-def test_what_has_not_changed(owner: Person, stage: Stage, path: str, now: datetime) -> None:
-    put_all(stage, now)
+def test_what_has_not_changed(owner: Person, stage: Stage, path: str, recent_time: datetime) -> None:
+    put_all(stage, recent_time)
     answer = owner.browser.get(f"{path}/latest")
     tag = answer.headers["etag"]
     while True:  # a new minute starts a new list
@@ -152,7 +152,7 @@ def test_what_has_not_changed(owner: Person, stage: Stage, path: str, now: datet
             break
         tag = response.headers["etag"]
     assert response.content == b""
-    stage.event(stage.contact(), event_time=now, received_at=now)
+    stage.event(stage.contact(), event_time=recent_time, received_at=recent_time)
     new = owner.browser.client.get(f"{path}/latest", headers={"If-None-Match": tag})
     assert new.status_code == 200
     assert len(lines(new)) == 8
@@ -160,30 +160,30 @@ def test_what_has_not_changed(owner: Person, stage: Stage, path: str, now: datet
 
 
 def test_one_snapshot_for_all(
-    accounts: Accounts, stage: Stage, space_id: int, monkeypatch: pytest.MonkeyPatch, now: datetime
+    accounts: Accounts, stage: Stage, space_id: int, monkeypatch: pytest.MonkeyPatch, recent_time: datetime
 ) -> None:
     monkeypatch.setattr(arrivals, "FRESH_SECONDS", 60)
     calls: list[int] = []
     fetch = arrivals.fetch_snapshot
 
-    async def counted(*arguments: Any) -> Any:
+    async def count_call(*arguments: Any) -> Any:
         calls.append(1)
         return await fetch(*arguments)
 
-    monkeypatch.setattr(arrivals, "fetch_snapshot", counted)
+    monkeypatch.setattr(arrivals, "fetch_snapshot", count_call)
     feed = ArrivalsFeed()
 
-    async def look(connection: psycopg.AsyncConnection) -> list[Any]:
+    async def fetch_often(connection: psycopg.AsyncConnection) -> list[Any]:
         return await asyncio.gather(*(feed.fetch(connection, space_id) for _ in range(10)))
 
-    first = accounts.run(look)
-    stage.event(stage.contact(), event_time=now, received_at=now)
-    assert accounts.run(look)[0] is first[9]
+    first = accounts.run(fetch_often)
+    stage.event(stage.contact(), event_time=recent_time, received_at=recent_time)
+    assert accounts.run(fetch_often)[0] is first[9]
     assert len(calls) == 1
 
 
-def test_hostile_names(owner: Person, stage: Stage, path: str, now: datetime) -> None:
-    put_all(stage, now, EVIL)
+def test_hostile_names(owner: Person, stage: Stage, path: str, recent_time: datetime) -> None:
+    put_all(stage, recent_time, EVIL)
     answer = owner.browser.get(path)
     assert answer.text.count("<script>alert") == 0
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in answer.text

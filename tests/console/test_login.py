@@ -92,7 +92,7 @@ def test_secure_cookies_behind_https(database_url: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("headers", "allowed"),
+    ("headers", "is_allowed"),
     [
         ({}, True),
         ({"Origin": "null"}, True),
@@ -106,11 +106,11 @@ def test_secure_cookies_behind_https(database_url: str) -> None:
         ({"Origin": "http://[x]"}, False),
     ],
 )
-def test_where_a_form_was_sent_from(owner: Person, headers: dict[str, str], allowed: bool) -> None:
+def test_where_a_form_was_sent_from(owner: Person, headers: dict[str, str], is_allowed: bool) -> None:
     form = owner.browser.form("/console/account", "/console/account/name")
     answer = owner.browser.send(form, headers=headers, name="Ada")
-    assert answer.status_code == (200 if allowed else 403)
-    assert ("another site" in answer.text) != allowed
+    assert answer.status_code == (200 if is_allowed else 403)
+    assert ("another site" in answer.text) != is_allowed
 
 
 def test_where_the_host_is_ours(owner: Person, console: Running) -> None:
@@ -161,9 +161,9 @@ def test_a_form_left_open_while_logging_in_elsewhere(owner: Person, accounts: Ac
     assert late_answer.status_code == 303, "the session before has ended"
 
 
-@pytest.mark.parametrize("known", [True, False])
-def test_what_is_wrong_is_not_told(browser: Browser, accounts: Accounts, known: bool) -> None:
-    email = accounts.user().email if known else unique_email()
+@pytest.mark.parametrize("has_account", [True, False])
+def test_what_is_wrong_is_not_told(browser: Browser, accounts: Accounts, has_account: bool) -> None:
+    email = accounts.user().email if has_account else unique_email()
     page = browser.fill("/login", "/login", email=email, password="wrong password")
     assert page.status_code == 422
     assert WRONG in page.text

@@ -52,10 +52,12 @@ def test_it_works(
     assert "Welcome" in join_page.text
     assert guest.get(link).status_code == 404
     (user_id,) = [member_id for member_id in roles(accounts, space_id) if member_id != owner.user.id]
-    role_page = owner.browser.fill(page, f"{page}/role", holding={"member": str(user_id)}, role="viewer")
+    role_page = owner.browser.fill(
+        page, f"{page}/role", hidden_values={"member": str(user_id)}, role="viewer"
+    )
     assert "The role is changed." in role_page.text
     assert roles(accounts, space_id)[user_id] is Role.VIEWER
-    removal_page = owner.browser.fill(page, f"{page}/remove", holding={"member": str(user_id)})
+    removal_page = owner.browser.fill(page, f"{page}/remove", hidden_values={"member": str(user_id)})
     assert "The member is removed" in removal_page.text
     assert guest.get(f"/console/spaces/{space_id}").status_code == 404
 
@@ -65,7 +67,7 @@ def test_removal_takes_tokens_at_once(owner: Person, person: Make, accounts: Acc
     new = tokens.NewToken(admin.user.id, "personal", "t")
     token, _ = accounts.run(lambda c: tokens.issue_token(c, space_id, new))
     page = make_page(space_id)
-    owner.browser.fill(page, f"{page}/remove", holding={"member": str(admin.user.id)})
+    owner.browser.fill(page, f"{page}/remove", hidden_values={"member": str(admin.user.id)})
     assert accounts.run(lambda c: tokens.find_token(c, token)) is None
     assert admin.browser.get("/console/account").status_code == 200, "the account stays"
 
@@ -106,7 +108,7 @@ def test_the_page_offers_what_the_server_allows(person: Make, space_id: int) -> 
     owner, admin, viewer = person(Role.OWNER), person(Role.ADMIN), person(Role.VIEWER)
     page = make_page(space_id)
 
-    def offered(visitor: Person) -> list[tuple[str, str]]:
+    def offered_actions(visitor: Person) -> list[tuple[str, str]]:
         forms = Forms(visitor.browser.get(page).text).forms
         return [
             (form.action.rpartition("/")[2], dict(form.fields).get("member", ""))
@@ -114,28 +116,28 @@ def test_the_page_offers_what_the_server_allows(person: Make, space_id: int) -> 
         ]  # fmt: skip
 
     ids = [str(member.user.id) for member in (owner, admin, viewer)]
-    assert offered(viewer) == [("remove", ids[2])], "leaving is all"
-    assert {member_id for name, member_id in offered(admin) if name == "role"} == set(ids[1:])
-    assert {member_id for name, member_id in offered(owner) if name == "role"} == set(ids)
-    assert ("invite", "") in offered(admin)
+    assert offered_actions(viewer) == [("remove", ids[2])], "leaving is all"
+    assert {member_id for name, member_id in offered_actions(admin) if name == "role"} == set(ids[1:])
+    assert {member_id for name, member_id in offered_actions(owner) if name == "role"} == set(ids)
+    assert ("invite", "") in offered_actions(admin)
 
 
 def test_the_last_owner_stays(owner: Person, accounts: Accounts, space_id: int) -> None:
     page, own_member = make_page(space_id), {"member": str(owner.user.id)}
     for answer in (
-        owner.browser.fill(page, f"{page}/remove", holding=own_member),
-        owner.browser.fill(page, f"{page}/role", holding=own_member, role="viewer"),
+        owner.browser.fill(page, f"{page}/remove", hidden_values=own_member),
+        owner.browser.fill(page, f"{page}/role", hidden_values=own_member, role="viewer"),
     ):
         assert answer.status_code == 409
         assert "A Space needs an owner" in answer.text
     assert roles(accounts, space_id) == {owner.user.id: Role.OWNER}
 
 
-def test_leaving(person: Make, accounts: Accounts, space_id: int) -> None:
+def test_a_member_can_leave(person: Make, accounts: Accounts, space_id: int) -> None:
     person(Role.OWNER)
     viewer = person(Role.VIEWER)
     page = make_page(space_id)
-    answer = viewer.browser.fill(page, f"{page}/remove", holding={"member": str(viewer.user.id)})
+    answer = viewer.browser.fill(page, f"{page}/remove", hidden_values={"member": str(viewer.user.id)})
     assert answer.url.path == "/console"
     assert "You have left the Space." in answer.text
     assert viewer.user.id not in roles(accounts, space_id)
@@ -180,14 +182,15 @@ def test_an_invitation_taken_back(owner: Person, space_id: int, browser: Browser
 
 
 @pytest.mark.parametrize(
-    ("values", "told"), [({"email": "ada"}, "must be a valid e-mail"), ({"role": "king"}, "must be one of")]
+    ("values", "message"),
+    [({"email": "ada"}, "must be a valid e-mail"), ({"role": "king"}, "must be one of")],
 )
-def test_what_cannot_be_invited(owner: Person, space_id: int, values: dict[str, str], told: str) -> None:
+def test_what_cannot_be_invited(owner: Person, space_id: int, values: dict[str, str], message: str) -> None:
     page = make_page(space_id)
     form_values = {"email": unique_email(), **values}
     answer = owner.browser.fill(page, f"{page}/invite", **form_values)
     assert answer.status_code == 422
-    assert told in answer.text
+    assert message in answer.text
     assert form_values["email"] in answer.text
 
 
@@ -217,6 +220,6 @@ def test_removal_offers_to_revoke_the_keys_they_made(
     page = make_page(space_id)
     assert "Their shop (never used)" in owner.browser.get(page).text
     choice = {"revoke_keys": "yes"} if revoke else {}
-    owner.browser.fill(page, f"{page}/remove", holding={"member": str(admin.user.id)}, **choice)
+    owner.browser.fill(page, f"{page}/remove", hidden_values={"member": str(admin.user.id)}, **choice)
     keys = [key for key in accounts.run(lambda c: list_keys(c, space_id)) if key.made_by]
     assert [key.revoked_at is not None for key in keys] == [revoke]

@@ -39,7 +39,7 @@ def marks(page: str) -> list[str]:
     return re.findall(r'<text x="[\d.]+%" y="14">([^<]+)<title>', page)
 
 
-def listed(page: str) -> list[str]:
+def list_notes(page: str) -> list[str]:
     match = re.search(r'id="notes">(.*?)<details>', page, re.DOTALL)
     return [unescape(text) for text in re.findall(r"<bdi>(.*?)</bdi>", match[1])] if match else []
 
@@ -57,7 +57,7 @@ def test_it_works(owner: Person, space_id: int) -> None:
     assert "Note added" in page.text
     assert marks(page.text) == ["1"]
     assert page.text.count('class="note-line"') == 1
-    assert listed(page.text)[0] == f"{HOSTILE} relaunch"
+    assert list_notes(page.text)[0] == f"{HOSTILE} relaunch"
     assert "by <bdi>owner 1</bdi>" in page.text
     assert HOSTILE not in page.text
     link = re.search(rf'href="({base}/notes/\d+)"', page.text)
@@ -81,18 +81,18 @@ def test_notes_of_one_step_share_a_mark(owner: Person, stage: Stage, space_id: i
     base = f"/console/spaces/{space_id}/channels"
     page = owner.browser.get(f"{base}?period=last+7+days").text
     assert marks(page) == ["1", "3"]
-    assert [text for text in listed(page) if len(text) == 1] == ["a", "b", "c"]
+    assert [text for text in list_notes(page) if len(text) == 1] == ["a", "b", "c"]
     assert "long ago" not in page
     year = f"start_date={TODAY - timedelta(days=365)}&end_date={TODAY}"
     weeks = owner.browser.get(f"{base}?{year}").text
     assert "by channel and week" in weeks
     assert marks(weeks)
-    assert len(listed(weeks)) == 6, "three texts and their authors"
+    assert len(list_notes(weeks)) == 6, "three texts and their authors"
     order(stage, "email", "1", days=1)
     hours = owner.browser.get(f"{base}?period=yesterday").text
     assert "by channel and hour" in hours
     assert not marks(hours)
-    assert listed(hours)[0] == "c"
+    assert list_notes(hours)[0] == "c"
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_notes_of_one_step_share_a_mark(owner: Person, stage: Stage, space_id: i
         ("", "Sale", "Enter a day of this century"),
     ],
 )
-def test_what_cannot_be_kept(owner: Person, space_id: int, day: str, text: str, rule: str) -> None:
+def test_bad_notes_are_refused(owner: Person, space_id: int, day: str, text: str, rule: str) -> None:
     page = f"/console/spaces/{space_id}/notes"
     answer = owner.browser.fill(page, f"{page}/add", day=day, text=text)
     assert answer.status_code == 422
@@ -147,13 +147,13 @@ def test_a_chart_lists_the_latest_notes_and_says_when_there_are_more(
         (space_id, TODAY - timedelta(days=1)),
     )
     full = owner.browser.get(chart).text
-    assert "note 0" in listed(full)
+    assert "note 0" in list_notes(full)
     assert "latest 20 notes" not in full
     add(owner, space_id, "one more")
     chart_text = owner.browser.get(chart).text
     assert "latest 20 notes" in chart_text
-    assert "note 0" not in listed(chart_text)
-    assert {"note 1", "one more"} <= {*listed(chart_text)}
+    assert "note 0" not in list_notes(chart_text)
+    assert {"note 1", "one more"} <= {*list_notes(chart_text)}
 
 
 def test_roles(person: Callable[..., Person], space_id: int) -> None:
@@ -185,19 +185,19 @@ def test_a_share_link_has_them_only_when_chosen(owner: Person, space_id: int, se
     """Without their authors, and without any link."""
     add(owner, space_id, "Ada left")
 
-    def seen(**fields: str) -> str:
+    def open_shared(**fields: str) -> str:
         return httpx.get(server.base_url + share(owner, space_id, **fields)).text
 
-    assert "Ada left" not in seen()
-    assert 'class="note-line"' not in seen()
-    with_notes = seen(notes="yes")
-    assert listed_in_shared(with_notes) == ["Ada left"]
+    assert "Ada left" not in open_shared()
+    assert 'class="note-line"' not in open_shared()
+    with_notes = open_shared(notes="yes")
+    assert list_shared_notes(with_notes) == ["Ada left"]
     assert "owner 1" not in with_notes
     assert "/notes" not in with_notes
-    assert "Ada left" not in seen(notes="yes", report="/models")
+    assert "Ada left" not in open_shared(notes="yes", report="/models")
     assert "with notes" in owner.browser.get(f"/console/spaces/{space_id}/share-links").text
 
 
-def listed_in_shared(page: str) -> list[str]:
+def list_shared_notes(page: str) -> list[str]:
     match = re.search(r'id="notes">(.*?)</ol>', page, re.DOTALL)
     return re.findall(r"<bdi>(.*?)</bdi>", match[1]) if match else []

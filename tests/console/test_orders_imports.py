@@ -44,7 +44,7 @@ class Desk:
     connection: psycopg.Connection
     url: str
     folder: Path
-    before: frozenset[str]
+    earlier_files: frozenset[str]
     """Files left by other tests."""
 
     @property
@@ -68,17 +68,17 @@ class Desk:
         assert page.status_code == 200, re.findall(r'class="refusal"[^>]*>([^<]*)', page.text)
         return page.url.path
 
-    def check(self, here: str, **values: Any) -> httpx.Response:
+    def check(self, path: str, **values: Any) -> httpx.Response:
         """Send the guessed mapping with some values changed, and let the worker check."""
-        answer = self.browser.fill(f"{here}?edit", f"{here}/check", **values)
+        answer = self.browser.fill(f"{path}?edit", f"{path}/check", **values)
         assert answer.status_code == 200, re.findall(r'class="refusal"[^>]*>([^<]*)', answer.text)
         self.work()
-        return self.browser.get(here)
+        return self.browser.get(path)
 
-    def start(self, here: str, **values: Any) -> httpx.Response:
-        self.browser.fill(here, f"{here}/start", **values)
+    def start(self, path: str, **values: Any) -> httpx.Response:
+        self.browser.fill(path, f"{path}/start", **values)
         self.work()
-        return self.browser.get(here)
+        return self.browser.get(path)
 
     def work(self) -> None:
         job_worker.work(self.connection, LocalFolder(self.folder), self.url)
@@ -89,7 +89,7 @@ class Desk:
 
     def files(self) -> list[str]:
         names = {path.name for path in self.folder.glob("*.upload*")}
-        return sorted(names - self.before)
+        return sorted(names - self.earlier_files)
 
     def events(self) -> list[tuple[Any, ...]]:
         Pipeline(self.connection, self.space_id).process()

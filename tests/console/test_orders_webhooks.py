@@ -24,12 +24,12 @@ from tests.support.webhook_samples import SAMPLES
 HOSTILE = "<script>alert(1)</script>&\"'"
 
 
-def orders_of(space_id: int) -> str:
+def orders_path(space_id: int) -> str:
     return f"/console/spaces/{space_id}/orders"
 
 
 def create(browser: Browser, space_id: int, kind: str, **values: str) -> httpx.Response:
-    orders = orders_of(space_id)
+    orders = orders_path(space_id)
     return browser.fill(
         f"{orders}/webhooks/new?type={kind}", f"{orders}/webhooks/create",
         **{"name": "My shop", **values},
@@ -49,7 +49,7 @@ def assert_is_shown_once(page: httpx.Response, address: str) -> None:
 
 
 def list_path(page: httpx.Response, space_id: int) -> str:
-    (path,) = set(re.findall(rf'action="({orders_of(space_id)}/webhooks/\d+)/test"', page.text))
+    (path,) = set(re.findall(rf'action="({orders_path(space_id)}/webhooks/\d+)/test"', page.text))
     return path
 
 
@@ -64,7 +64,7 @@ def deliver(console: Running, address: str, kind: str, secret: str | None, **cha
 
 
 def test_it_works(owner: Person, console: Running, space_id: int) -> None:
-    orders, browser = orders_of(space_id), owner.browser
+    orders, browser = orders_path(space_id), owner.browser
     assert "Where do your orders come from?" in browser.get(orders).text
     page = create(browser, space_id, "shopify")
     webhook_path, address = list_path(page, space_id), address_on(page)
@@ -111,7 +111,7 @@ def test_only_a_hash_of_the_token_is_stored(
 
 def test_a_form_sent_twice_changes_one_address(owner: Person, console: Running, space_id: int) -> None:
     """Reloading the page with an address neither shows the address again nor replaces it."""
-    orders, browser = orders_of(space_id), owner.browser
+    orders, browser = orders_path(space_id), owner.browser
     form = browser.form(f"{orders}/webhooks/new?type=stripe", f"{orders}/webhooks/create")
     form_values = {"name": "Shop", "secret": "whsec_1"}
     page = browser.send(form, **form_values)
@@ -178,7 +178,7 @@ def test_mistakes_are_told_beside_the_field(owner: Person, space_id: int) -> Non
     answer = create(owner.browser, space_id, "calendly", signing="typed", secret="")
     assert answer.status_code == 422
     assert "Paste the signing secret." in answer.text
-    orders = orders_of(space_id)
+    orders = orders_path(space_id)
     form = owner.browser.form(f"{orders}/webhooks/new?type=stripe", f"{orders}/webhooks/create")
     assert "What sends the orders?" in owner.browser.send(form, type="nobody").text
 
@@ -265,7 +265,7 @@ def test_a_new_address_ends_the_former(owner: Person, console: Running, space_id
     assert "is deleted" in owner.browser.fill(webhook_path, f"{webhook_path}/delete").text
     assert deliver(console, address_on(renewal), "stripe", "whsec_1") == 404
     assert owner.browser.get(webhook_path).status_code == 404
-    assert owner.browser.get(orders_of(space_id)).status_code == 200
+    assert owner.browser.get(orders_path(space_id)).status_code == 200
 
 
 def test_no_new_address_for_a_secret_that_does_not_open(
@@ -289,12 +289,12 @@ def test_who_may(person: Callable[..., Person], space_id: int, role: Role) -> No
     assert visitor_page.status_code == 200
     assert address_on(page) not in visitor_page.text
     assert (f"{webhook_path}/address" in visitor_page.text) == is_allowed
-    list_page = visitor.browser.get(orders_of(space_id))
+    list_page = visitor.browser.get(orders_path(space_id))
     assert_is_shown_once(list_page, address_on(page))
     assert (f"{webhook_path}#new-address" in list_page.text) == is_allowed
     assert (f"{webhook_path}/pause" in visitor_page.text) == is_allowed
     assert visitor.browser.get(f"{webhook_path}/mapping").status_code == (200 if is_allowed else 403)
-    new = visitor.browser.get(f"{orders_of(space_id)}/webhooks/new")
+    new = visitor.browser.get(f"{orders_path(space_id)}/webhooks/new")
     assert new.status_code == (200 if is_allowed else 403)
     form = owner.browser.form(webhook_path, f"{webhook_path}/pause")
     form.fields = [("form_token", form_token(visitor.form_key, "change webhook"))]
@@ -312,13 +312,13 @@ def test_another_spaces_webhook(
     stranger = person(Role.OWNER, other_space_id)
     webhook_path = list_path(create(owner.browser, space_id, "stripe"), space_id)
     number = webhook_path.rpartition("/")[2]
-    for path in (webhook_path, f"{orders_of(other_space_id)}/webhooks/{number}", f"{webhook_path}/mapping"):
+    for path in (webhook_path, f"{orders_path(other_space_id)}/webhooks/{number}", f"{webhook_path}/mapping"):
         assert stranger.browser.get(path).status_code == 404
     form = owner.browser.form(webhook_path, f"{webhook_path}/delete")
     form.fields = [("form_token", form_token(stranger.form_key, "change webhook"))]
-    form.action = f"{orders_of(other_space_id)}/webhooks/{number}/delete"
+    form.action = f"{orders_path(other_space_id)}/webhooks/{number}/delete"
     assert stranger.browser.send(form).status_code == 404
     form.fields = [("form_token", once_token(stranger.form_key, "webhook address"))]
-    form.action = f"{orders_of(other_space_id)}/webhooks/{number}/address"
+    form.action = f"{orders_path(other_space_id)}/webhooks/{number}/address"
     assert stranger.browser.send(form).status_code == 404
     assert owner.browser.get(webhook_path).status_code == 200

@@ -17,13 +17,13 @@ from headwater.console.tables import NONE
 from headwater.reports.questions.credits import CreditList, CreditsQuery, query_credits
 from tests.console.conftest import Person
 from tests.console.tables import PageTables
-from tests.console.test_campaigns import put, spent, stage
+from tests.console.test_campaigns import put_rows, spend_row, stage
 from tests.console.test_channels import HOSTILE, days_ago, order
 from tests.support.factories import Stage
 from tests.support.pipeline import Stage as Pipeline
 from tests.support.pipeline import event, hit
 
-__all__ = ["put", "stage"]
+__all__ = ["put_rows", "stage"]
 
 
 class Overview(PageTables):
@@ -41,13 +41,13 @@ class Overview(PageTables):
         return [row[1].value or "" for row in self.tables["chart"][1:]]
 
 
-def test_it_works(owner: Person, stage: Stage, space_id: int, put: Any) -> None:
+def test_it_works(owner: Person, stage: Stage, space_id: int, put_rows: Any) -> None:
     order(stage, "facebook_ads", "100")
     order(stage, "instagram_ads", "50", days=4)
     order(stage, "email", "30.50")
     order(stage, None, "20")
     order(stage, "email", "10", days=40)
-    put(spent(3, "meta", 60), spent(3, "google", 15), spent(40, "meta", 5))
+    put_rows(spend_row(3, "meta", 60), spend_row(3, "google", 15), spend_row(40, "meta", 5))
     page = Overview(owner, space_id)
     assert {title: cell.value for title, cell in page.headlines.items()} == {
         "Revenue": "200.5", "Orders": "4", "Ad spend": "75", "ROAS": "2", "CAC": "37.5",
@@ -64,12 +64,12 @@ def test_it_works(owner: Person, stage: Stage, space_id: int, put: Any) -> None:
 
 
 @pytest.mark.parametrize("query", ["", "period=last+90+days", "date_basis=touch"])
-@pytest.mark.parametrize("of_last_day", [0, 2, 5, 7])
-def test_latest_orders(owner: Person, stage: Stage, space_id: int, of_last_day: int, query: str) -> None:
+@pytest.mark.parametrize("last_day_orders", [0, 2, 5, 7])
+def test_latest_orders(owner: Person, stage: Stage, space_id: int, last_day_orders: int, query: str) -> None:
     """The page lists the five newest, whether they are from the last day or earlier."""
     now = datetime.now(UTC)
-    ages = [timedelta(hours=1 + number) for number in range(of_last_day)]
-    ages += [timedelta(days=2, hours=number) for number in range(9 - of_last_day)]
+    ages = [timedelta(hours=1 + number) for number in range(last_day_orders)]
+    ages += [timedelta(days=2, hours=number) for number in range(9 - last_day_orders)]
     for number, age in enumerate(ages):
         contact = stage.contact()
         stage.touchpoint(contact, "email", occurred_at=now - age - timedelta(minutes=1))
@@ -80,13 +80,13 @@ def test_latest_orders(owner: Person, stage: Stage, space_id: int, of_last_day: 
     assert latest.count("E-mail") == 5
 
 
-@pytest.mark.parametrize(("of_last_day", "periods"), [(5, 1), (4, 2)])
+@pytest.mark.parametrize(("last_day_orders", "periods"), [(5, 1), (4, 2)])
 def test_latest_orders_read_the_whole_period_only_if_they_must(
     owner: Person,
     stage: Stage,
     space_id: int,
     monkeypatch: pytest.MonkeyPatch,
-    of_last_day: int,
+    last_day_orders: int,
     periods: int,
 ) -> None:
     queries: list[CreditsQuery] = []
@@ -96,7 +96,7 @@ def test_latest_orders_read_the_whole_period_only_if_they_must(
         return await query_credits(connection, space_id, query)
 
     monkeypatch.setattr(events, "query_credits", count)
-    for hours in range(1, of_last_day + 1):
+    for hours in range(1, last_day_orders + 1):
         stage.event(stage.contact(), event_time=datetime.now(UTC) - timedelta(hours=hours), amount="10")
     Overview(owner, space_id)
     assert len(queries) == periods
@@ -107,13 +107,13 @@ def test_latest_orders_read_the_whole_period_only_if_they_must(
     [("orders", 3), ("spend", 75), ("unattributed", 1), ("visits", 0), ("no such tile", 120)],
 )
 def test_a_tile_drives_the_chart(
-    owner: Person, stage: Stage, space_id: int, put: Any, tile: str, total: float
+    owner: Person, stage: Stage, space_id: int, put_rows: Any, tile: str, total: float
 ) -> None:
     """The chart is daily; an unknown tile selects the first one."""
     order(stage, "google_ads", "60", days=5)
     order(stage, "google_ads", "40")
     order(stage, None, "20")
-    put(spent(3, "google", 50), spent(4, "google", 25))
+    put_rows(spend_row(3, "google", 50), spend_row(4, "google", 25))
     page = Overview(owner, space_id, f"tile={tile}")
     assert len(page.chart) == 30
     assert sum(map(float, page.chart)) == total
@@ -121,9 +121,9 @@ def test_a_tile_drives_the_chart(
     assert tile == "orders" or link is not None
 
 
-def test_a_ratio_by_day(owner: Person, stage: Stage, space_id: int, put: Any) -> None:
+def test_a_ratio_by_day(owner: Person, stage: Stage, space_id: int, put_rows: Any) -> None:
     order(stage, "google_ads", "60")
-    put(spent(3, "google", 30), spent(4, "google", 10))
+    put_rows(spend_row(3, "google", 30), spend_row(4, "google", 10))
     chart = Overview(owner, space_id, "tile=roas").chart
     assert [value for value in chart if value] == ["0", "2"]
 
@@ -143,11 +143,11 @@ def test_a_platform_opens_into_its_sources(owner: Person, stage: Stage, space_id
 
 
 def test_sources_of_the_same_value_are_in_the_order_of_their_spend(
-    owner: Person, stage: Stage, space_id: int, put: Any
+    owner: Person, stage: Stage, space_id: int, put_rows: Any
 ) -> None:
     for source in ("email", "facebook_ads", "google_ads"):
         order(stage, source, "10")
-    put(spent(3, "meta", 5), spent(3, "google", 15))
+    put_rows(spend_row(3, "meta", 5), spend_row(3, "google", 15))
     rows = [row[0].text for row in Overview(owner, space_id).tables["sources"]]
     assert rows[1:4] == ["Google Ads", "Meta Ads", "E-mail"]
 
@@ -188,11 +188,11 @@ def test_visitors_on_the_site_now(owner: Person, connection: psycopg.Connection,
     assert "3 on the site now" in Overview(owner, space_id).html
 
 
-def test_every_missing_figure_has_a_reason(owner: Person, stage: Stage, space_id: int, put: Any) -> None:
+def test_every_missing_figure_has_a_reason(owner: Person, stage: Stage, space_id: int, put_rows: Any) -> None:
     order(stage, "facebook_ads", "100")
     order(stage, "email", "30.50", days=40)
     order(stage, None, "20")
-    put(spent(3, "google", 15, campaign_id="1"), spent(40, "meta", 5))
+    put_rows(spend_row(3, "google", 15, campaign_id="1"), spend_row(40, "meta", 5))
     ends = (
         "", "?conversion=lead_generated", "?compare=none", "/channels", "/channels?compare=none", "/models",
         "/paths", "/campaigns?unpaid=1&columns=all", "/campaigns?open=google&unpaid=1",
@@ -226,10 +226,10 @@ def test_stacked_by_channel(owner: Person, stage: Stage, space_id: int) -> None:
     assert "Other and unattributed" in page.html
 
 
-def test_with_a_filter_that_spend_lacks(owner: Person, stage: Stage, space_id: int, put: Any) -> None:
+def test_with_a_filter_that_spend_lacks(owner: Person, stage: Stage, space_id: int, put_rows: Any) -> None:
     """Spend has no country, so no tile or column of spend can be right."""
     order(stage, "google_ads", "60")
-    put(spent(3, "google", 30))
+    put_rows(spend_row(3, "google", 30))
     page = Overview(owner, space_id, "only=customer:new")
     assert page.headlines["Revenue"].value == "60"
     assert "Ad spend" not in page.headlines
@@ -254,10 +254,10 @@ def test_a_name_that_is_not_listed(owner: Person, stage: Stage, space_id: int) -
     assert "Did you mean source: Facebook ads?" in wrong.text
 
 
-@pytest.mark.parametrize("odd", ["tile=%00", f"open={HOSTILE}", "stack=x", "open=a/b/c", "tile=a&tile=b"])
-def test_odd_choices(owner: Person, stage: Stage, space_id: int, odd: str) -> None:
+@pytest.mark.parametrize("query", ["tile=%00", f"open={HOSTILE}", "stack=x", "open=a/b/c", "tile=a&tile=b"])
+def test_odd_parameters_show_the_default(owner: Person, stage: Stage, space_id: int, query: str) -> None:
     order(stage, "google_ads", "60")
-    page = Overview(owner, space_id, odd)
+    page = Overview(owner, space_id, query)
     assert "<script>alert" not in page.html
     assert page.headlines["Revenue"].value == "60"
 

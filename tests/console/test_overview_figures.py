@@ -12,16 +12,16 @@ from headwater.console.tables import NONE
 from headwater.sources.catalogue import SOURCES
 from tests.console.conftest import Person
 from tests.console.tables import PageTables
-from tests.console.test_campaigns import put, spent, stage
+from tests.console.test_campaigns import put_rows, spend_row, stage
 from tests.console.test_channels import days_ago, order
 from tests.console.test_foreign_amounts import note_currency
 from tests.console.test_overview import Overview
 from tests.support.factories import Stage
 
-__all__ = ["put", "stage"]
+__all__ = ["put_rows", "stage"]
 
 
-def test_it_works(owner: Person, stage: Stage, space_id: int, put: Any) -> None:
+def test_it_works(owner: Person, stage: Stage, space_id: int, put_rows: Any) -> None:
     """The column Before has all of the previous period. Sources without credit now have rows, and count in
     their platforms.
     """
@@ -31,7 +31,7 @@ def test_it_works(owner: Person, stage: Stage, space_id: int, put: Any) -> None:
     order(stage, "tiktok_ads", "11", days=40)
     order(stage, "email", "7", days=40)
     order(stage, None, "3", days=40)
-    put(spent(3, "tiktok", 5))
+    put_rows(spend_row(3, "tiktok", 5))
     page = Overview(owner, space_id, "open=meta")
     before = {row[0].text: row[2].value for row in page.tables["sources"][1:]}
     assert before == {
@@ -43,14 +43,14 @@ def test_it_works(owner: Person, stage: Stage, space_id: int, put: Any) -> None:
 
 
 def test_the_return_on_spend_is_that_of_the_revenue_shown(
-    owner: Person, stage: Stage, space_id: int, put: Any
+    owner: Person, stage: Stage, space_id: int, put_rows: Any
 ) -> None:
     """A colleague's click counts for the whole company, in every column and tile."""
     company = stage.company()
     visitor, buyer = (stage.contact(company_id=company) for _ in range(2))
     stage.touchpoint(visitor, "google_ads", occurred_at=days_ago(4), company_id=company)
     stage.event(buyer, event_time=days_ago(3), amount="100", company_id=company)
-    put(spent(3, "google", 50))
+    put_rows(spend_row(3, "google", 50))
     for mode, revenue, roas in (("profile", "0", "0"), ("company", "100", "2")):
         page = Overview(owner, space_id, f"query_mode={mode}")
         google = page.row("sources", "Google Ads")
@@ -77,11 +77,11 @@ def test_money_left_out_of_either_period_is_listed(owner: Person, stage: Stage, 
 
 
 def test_with_a_filter_that_does_not_narrow_spend(
-    owner: Person, stage: Stage, space_id: int, put: Any
+    owner: Person, stage: Stage, space_id: int, put_rows: Any
 ) -> None:
     """The page says so, instead of a missing spend."""
     order(stage, "google_ads", "60", keyword="tent")
-    put(spent(3, "google", 30))
+    put_rows(spend_row(3, "google", 30))
     page = Overview(owner, space_id, "only=keyword:tent")
     reason = "Spend cannot be filtered by keyword"
     assert f"{reason}, so there are no ratios." in page.html
@@ -116,19 +116,19 @@ def test_a_day_is_compared_with_the_same_date_a_year_earlier(
 
 @pytest.mark.parametrize(("tile", "total"), [("spend", 75), ("roas", 0.8)])
 def test_the_spend_of_one_day(
-    owner: Person, stage: Stage, space_id: int, put: Any, tile: str, total: float
+    owner: Person, stage: Stage, space_id: int, put_rows: Any, tile: str, total: float
 ) -> None:
     """Spend has no hours, so the chart has the day."""
     order(stage, "google_ads", "60")
-    put(spent(3, "google", 75))
+    put_rows(spend_row(3, "google", 75))
     day = days_ago(3).date()
     page = Overview(owner, space_id, f"start_date={day}&end_date={day}&tile={tile}")
     assert [float(value) for value in page.chart] == [total]
 
 
-def test_a_day_without_spend_has_no_ratio(owner: Person, stage: Stage, space_id: int, put: Any) -> None:
+def test_a_day_without_spend_has_no_ratio(owner: Person, stage: Stage, space_id: int, put_rows: Any) -> None:
     order(stage, "google_ads", "60")
-    put(spent(3, "google", 30))
+    put_rows(spend_row(3, "google", 30))
     html = Overview(owner, space_id, "tile=roas").html
     assert "ROAS 2.00" in html
     assert f"ROAS {NONE}" in html

@@ -28,7 +28,7 @@ ADD = f"{ACCOUNT}/passkeys"
 
 
 @pytest.fixture(scope="module")
-def named(
+def named_host(
     database_url: str, tmp_path_factory: pytest.TempPathFactory, passwords: Counting
 ) -> Iterator[Running]:
     """The application at a host name, which passkeys need."""
@@ -40,12 +40,12 @@ def named(
 
 
 @pytest.fixture
-def visit(named: Running) -> Iterator[Callable[[], Browser]]:
+def visit(named_host: Running) -> Iterator[Callable[[], Browser]]:
     """A function that makes browsers that open the service by its name."""
     browsers: list[Browser] = []
 
     def make() -> Browser:
-        browsers.append(Browser(named.base_url))
+        browsers.append(Browser(named_host.base_url))
         return browsers[-1]
 
     yield make
@@ -73,18 +73,18 @@ def user(accounts: Accounts, space_id: int, visit: Callable[[], Browser]) -> Own
 
 def answer(
     browser: Browser, page: httpx.Response, action: str,
-    act: Callable[[dict[str, Any]], dict[str, Any]], **typed: str,
+    respond: Callable[[dict[str, Any]], dict[str, Any]], **fields: str,
 ) -> httpx.Response:  # fmt: skip
     """Answer the passkey request in a page like the page's script."""
     assert page.status_code == 200, page.text
     (options,) = re.findall(r'data-options="([^"]+)"', page.text)
-    credential = json.dumps(act(json.loads(html.unescape(options))))
+    credential = json.dumps(respond(json.loads(html.unescape(options))))
     form = next(
         candidate
         for candidate in Forms(page.text).forms
         if candidate.action == action and "state" in dict(candidate.fields)
     )
-    return browser.send(form, credential=credential, **typed)
+    return browser.send(form, credential=credential, **fields)
 
 
 def log_in(browser: Browser, device: SoftAuthenticator, path: str = LOGIN) -> httpx.Response:
@@ -147,7 +147,7 @@ def test_several_with_names(user: Owner) -> None:
         {"flags": PRESENT}, {"flags": 0},
     ],
 )  # fmt: skip
-def test_what_is_refused(user: Owner, visit: Callable[[], Browser], change: dict[str, Any]) -> None:
+def test_bad_answers_are_refused(user: Owner, visit: Callable[[], Browser], change: dict[str, Any]) -> None:
     """For a new passkey, and at a login."""
     good = dict(vars(user.device))
     vars(user.device).update(change)
@@ -232,7 +232,7 @@ def test_whom_a_passkey_does_not_let_in(
     assert log_in(visit(), user.device).status_code == 422
 
 
-def test_where_browsers_have_none(browser: Browser) -> None:
+def test_addresses_without_host_name_offer_none(browser: Browser) -> None:
     """At an address without a host name no passkeys are offered."""
     assert browser.get(LOGIN).status_code == 404
     assert LOGIN not in browser.get("/login").text

@@ -27,7 +27,7 @@ def stage(connection: psycopg.Connection, space_id: int) -> Stage:
     return Stage(connection, space_id, "")
 
 
-def way(stage: Stage, *sources: str, amount: str) -> None:
+def add_path(stage: Stage, *sources: str, amount: str) -> None:
     """Store an order three days ago, with one touchpoint on each of the days up to it."""
     contact = stage.contact()
     for days_before, source in enumerate(reversed(sources)):
@@ -46,10 +46,10 @@ def texts(row: list[Cell]) -> list[str]:
 
 
 def test_it_works(owner: Person, stage: Stage, space_id: int) -> None:
-    way(stage, "google_ads", "email", amount="100.50")
-    way(stage, "google_ads", "google_ads", "email", amount="10")
-    way(stage, "direct", amount="3")
-    way(stage, amount="1000")
+    add_path(stage, "google_ads", "email", amount="100.50")
+    add_path(stage, "google_ads", "google_ads", "email", amount="10")
+    add_path(stage, "direct", amount="3")
+    add_path(stage, amount="1000")
     page = make_page(owner, space_id)
     assert page.headlines["Orders with a journey"].value == "3"
     assert page.headlines["Their revenue"].value == "113.5"
@@ -73,39 +73,42 @@ def test_every_figure_leads_to_its_events(owner: Person, stage: Stage, space_id:
     page = make_page(owner, space_id, query)
 
     @cache
-    def look(link: str) -> tuple[str | None, str | None]:
+    def read_totals(link: str) -> tuple[str | None, str | None]:
         linked_page = PageTables(owner.browser.get(link).text)
-        return linked_page.listed.value, linked_page.headlines["Their amounts"].value
+        return linked_page.event_count.value, linked_page.headlines["Their amounts"].value
 
-    def behind(cell: Cell) -> tuple[str | None, str | None]:
-        return look(cell.link or "")
+    def linked_totals(cell: Cell) -> tuple[str | None, str | None]:
+        return read_totals(cell.link or "")
 
     for table in ("top-paths", "touches", "days"):
         for _, conversions, revenue, *_ in pick_share(page.tables[table][1:], query, 2):
             if conversions.link:
-                assert behind(conversions)[0] == conversions.value
+                assert linked_totals(conversions)[0] == conversions.value
             if revenue.link:
-                assert behind(revenue)[1] == revenue.value
+                assert linked_totals(revenue)[1] == revenue.value
     pairs = [cell for row in page.tables["flow"][1:] for cell in row if cell.link]
     assert len(pairs) > 2
     for cell in pairs[:15]:
-        assert behind(cell)[0] == cell.value
-    assert behind(page.headlines["Orders with a journey"])[0] == page.headlines["Orders with a journey"].value
-    assert behind(page.headlines[TOTAL])[1] == page.headlines[TOTAL].value
+        assert linked_totals(cell)[0] == cell.value
+    assert (
+        linked_totals(page.headlines["Orders with a journey"])[0]
+        == page.headlines["Orders with a journey"].value
+    )
+    assert linked_totals(page.headlines[TOTAL])[1] == page.headlines[TOTAL].value
 
 
-def test_nothing_yet(owner: Person, space_id: int) -> None:
+def test_an_empty_space_says_so(owner: Person, space_id: int) -> None:
     assert "No journeys in this period" in make_page(owner, space_id).html
 
 
 def test_channels_are_a_choice(owner: Person, stage: Stage, space_id: int) -> None:
-    way(stage, "google_ads", "facebook_ads", "email", amount="5")
+    add_path(stage, "google_ads", "facebook_ads", "email", amount="5")
     page = make_page(owner, space_id, "steps=channel")
     assert texts(page.tables["top-paths"][1])[0].split() == ["Paid", "adsE-mail"]
 
 
 def test_a_path_of_many_steps(owner: Person, stage: Stage, space_id: int) -> None:
-    way(stage, *["email", "direct"] * 6, amount="5")
+    add_path(stage, *["email", "direct"] * 6, amount="5")
     page = make_page(owner, space_id)
     row = page.tables["top-paths"][1]
     assert "2 more" in row[0].text
@@ -115,8 +118,8 @@ def test_a_path_of_many_steps(owner: Person, stage: Stage, space_id: int) -> Non
 
 
 def test_the_csv_has_the_paths(owner: Person, stage: Stage, space_id: int) -> None:
-    way(stage, "google_ads", "email", amount="5")
-    way(stage, amount="7")
+    add_path(stage, "google_ads", "email", amount="5")
+    add_path(stage, amount="7")
     (link,) = [
         fragment for fragment in make_page(owner, space_id).html.split('"') if "report.csv" in fragment
     ]
@@ -135,7 +138,7 @@ def test_what_cannot_be_is_said(owner: Person, space_id: int, query: str) -> Non
 
 
 def test_dates_are_those_of_the_conversion(owner: Person, stage: Stage, space_id: int) -> None:
-    way(stage, "email", amount="5")
+    add_path(stage, "email", amount="5")
     assert days_ago(3) < NOON
     page = make_page(owner, space_id, "date_basis=touch")
     assert page.headlines["Orders with a journey"].value == "1"

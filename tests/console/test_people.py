@@ -35,7 +35,7 @@ def ann(stage: Stage) -> int:
     return contact
 
 
-def look_up(visitor: Person, space_id: int, text: str) -> str:
+def search(visitor: Person, space_id: int, text: str) -> str:
     return show(visitor, f"/console/spaces/{space_id}/people?q={quote(text)}")
 
 
@@ -45,7 +45,7 @@ def test_it_works(stage: Stage, owner: Person, ann: int) -> None:
     stage.contact(name="Ben Birch")
     newest = show(owner, f"/console/spaces/{stage.space_id}/people")
     assert newest.index("Ben Birch") < newest.index("Ann Ash")
-    text = look_up(owner, stage.space_id, "ann.ash@ash.example")
+    text = search(owner, stage.space_id, "ann.ash@ash.example")
     assert "Ann Ash ann.ash@ash.example" in text
     assert "lead generated 14 May 2026, 12:00" in text
     assert "20.00" in text
@@ -60,15 +60,15 @@ def test_it_works(stage: Stage, owner: Person, ann: int) -> None:
 )  # fmt: skip
 def test_what_leads_to_a_contact(stage: Stage, owner: Person, text: str) -> None:
     stage.identifier(stage.contact(name="Zoe"), "name", "Zoe")
-    answer = look_up(owner, stage.space_id, text)
+    answer = search(owner, stage.space_id, text)
     assert "Ann Ash" in answer
     assert "Zoe" not in answer
 
 
 @pytest.mark.usefixtures("ann")
 @pytest.mark.parametrize("text", ["nn.ash@ash.example", "crm-7", "token", "0151", "%", "_", "\\"])
-def test_what_leads_to_nobody(stage: Stage, owner: Person, text: str) -> None:
-    answer = look_up(owner, stage.space_id, text)
+def test_searches_without_result_say_so(stage: Stage, owner: Person, text: str) -> None:
+    answer = search(owner, stage.space_id, text)
     assert "No people or companies match" in answer
     assert "match by their beginning" in answer
 
@@ -77,21 +77,21 @@ def test_an_id_leads_to_the_surviving_contact(stage: Stage, owner: Person, ann: 
     other_id = stage.contact(name="Was another")
     merge(stage, other_id, ann)
     for text in (str(ann), str(other_id)):
-        assert "Ann Ash" in look_up(owner, stage.space_id, text)
+        assert "Ann Ash" in search(owner, stage.space_id, text)
 
 
 def test_companies(stage: Stage, owner: Person) -> None:
     stage.company(name="Acme Tools", domain="acme.example", external_id="acc-1")
     for text in ("acme.example", "acme.ex", "tools", "ACME", "acc-1"):
-        assert "Acme Tools" in look_up(owner, stage.space_id, text), text
-    assert "Acme Tools" not in look_up(owner, stage.space_id, "cme.example")
+        assert "Acme Tools" in search(owner, stage.space_id, text), text
+    assert "Acme Tools" not in search(owner, stage.space_id, "cme.example")
 
 
 def test_more_than_a_page(stage: Stage, owner: Person) -> None:
     for number in range(30):
         contact = stage.contact(name=f"Same {number}-", created_at=NOON + timedelta(seconds=number))
         stage.identifier(contact, "name", f"Same {number}-")
-    assert "The first 25 results" in look_up(owner, stage.space_id, "Same")
+    assert "The first 25 results" in search(owner, stage.space_id, "Same")
     first = owner.browser.get(f"/console/spaces/{stage.space_id}/people").text
     second = owner.browser.get(link(first, "Older")).text
     assert "Same 29-" in first
@@ -104,9 +104,9 @@ def test_revenue_of_too_many_events_is_left_to_their_page(
 ) -> None:
     monkeypatch.setattr(people_list, "MOST_EVENTS", 2)
     stage.event(ann, amount="20")
-    assert "20.00" in look_up(owner, stage.space_id, "Ann")
+    assert "20.00" in search(owner, stage.space_id, "Ann")
     stage.event(ann, amount="20")
-    assert "on its page" in look_up(owner, stage.space_id, "Ann")
+    assert "on its page" in search(owner, stage.space_id, "Ann")
 
 
 def test_the_empty_state(stage: Stage, owner: Person) -> None:
@@ -133,8 +133,8 @@ def test_another_spaces_people_are_not_searched(
     other_stage.identifier(other_contact, "email", "ann.ash@ash.example")
     other_stage.company(name="Secret Ltd", domain="ash.example")
     for text in ("ann.ash@ash.example", "ash.example", str(other_contact), "Secret"):
-        assert "Secret P" not in look_up(owner, stage.space_id, text)
-        assert "Secret L" not in look_up(owner, stage.space_id, text)
+        assert "Secret P" not in search(owner, stage.space_id, text)
+        assert "Secret L" not in search(owner, stage.space_id, text)
 
 
 @pytest.mark.parametrize("query", ["cursor=x", "q=%00"])

@@ -11,11 +11,11 @@ import pytest
 from headwater.spaces.accounts.roles import Role
 from tests.console.conftest import Person
 from tests.console.tables import PageTables
-from tests.console.test_campaigns import put, spent, stage
+from tests.console.test_campaigns import put_rows, spend_row, stage
 from tests.console.test_channels import days_ago, order
 from tests.support.factories import Stage
 
-__all__ = ["put", "stage"]
+__all__ = ["put_rows", "stage"]
 VALUE = re.compile(r'<data value="([^"]*)">')
 
 
@@ -26,7 +26,7 @@ def rows(page: str) -> dict[str, list[str]]:
 
 
 @pytest.fixture
-def space(stage: Stage, put: Any) -> Stage:
+def space(stage: Stage, put_rows: Any) -> Stage:
     """Orders through Google: one within its window, one credited to an e-mail, one partly refunded."""
     order(stage, "google_ads", "100")
     order(stage, "google_ads", "50")
@@ -35,7 +35,10 @@ def space(stage: Stage, put: Any) -> Stage:
         stage.touchpoint(contact_id, source, occurred_at=days_ago(days))
     stage.event(contact_id, amount="30", event_time=days_ago(4))
     stage.event(contact_id, amount="-10", event_time=days_ago(3))
-    put(spent(3, "google", 25, platform_conversions=5, platform_revenue="250.50"), spent(3, "meta", 10))
+    put_rows(
+        spend_row(3, "google", 25, platform_conversions=5, platform_revenue="250.50"),
+        spend_row(3, "meta", 10),
+    )
     return stage
 
 
@@ -97,6 +100,6 @@ def test_deliveries_that_the_platform_did_not_accept(owner: Person, stage: Stage
     ).fetchall()
     destination = stage.destination(platform="google")
     for (event_id,), status in zip(events, ("delivered", "failed", "skipped"), strict=True):
-        stage.forwarded(destination, event_id, status=status)
+        stage.add_delivery(destination, event_id, status=status)
     page = owner.browser.get(f"/console/spaces/{space_id}/ads/comparison").text
     assert "2 are not accepted yet: 1 failed, 1 skipped" in page

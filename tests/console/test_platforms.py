@@ -46,20 +46,20 @@ def console(
     application.stop()
 
 
-def text_of(html: str) -> str:
+def page_text(html: str) -> str:
     """Return the text of a page, without its tags."""
     main = html[html.index("<main") :]
     return " ".join(markup.unescape(re.sub(r"<[^>]*>", " ", main)).split())
 
 
-def connect(owner: Person, space_id: int, platform: str = "meta", **typed: str) -> str:
+def connect(owner: Person, space_id: int, platform: str = "meta", **fields: str) -> str:
     """Fill in the first step, and return the path of the new destination."""
     path = f"/console/spaces/{space_id}/platforms/connect/{platform}"
     account = {"settings.pixel_id": PIXEL, "secrets.access_token": TOKEN,
                "settings.test_event_code": CODE}  # fmt: skip
-    page = owner.browser.fill(path, path, **{**account, **typed})
-    assert page.status_code == 200, text_of(page.text)
-    assert page.url.path.endswith("/events"), text_of(page.text)
+    page = owner.browser.fill(path, path, **{**account, **fields})
+    assert page.status_code == 200, page_text(page.text)
+    assert page.url.path.endswith("/events"), page_text(page.text)
     return page.url.path.removesuffix("/events")
 
 
@@ -88,7 +88,7 @@ def test_it_works(owner: Person, space_id: int, meta: FakePlatform) -> None:
     assert call.json()["data"][0]["event_name"] == "Bought"
     page = owner.browser.fill(f"{path}/test", f"{path}/resume")
     assert page.url.path == path
-    text = text_of(page.text)
+    text = page_text(page.text)
     assert "Shop pixel Active" in text
     assert "Events are sent as they arrive." in text
     assert "purchase → Bought" in text
@@ -99,7 +99,7 @@ def test_it_works(owner: Person, space_id: int, meta: FakePlatform) -> None:
 
 
 @pytest.mark.parametrize(
-    ("typed", "sentence"),
+    ("fields", "sentence"),
     [
         ({"secrets.access_token": "EAABwrong"}, "Meta Ads rejected the token"),
         ({"settings.pixel_id": "99999"}, "Meta Ads does not know this pixel id, or the token has no"),
@@ -107,14 +107,14 @@ def test_it_works(owner: Person, space_id: int, meta: FakePlatform) -> None:
     ],
 )
 def test_a_test_that_fails_says_what_to_do(
-    owner: Person, space_id: int, typed: dict[str, str], sentence: str
+    owner: Person, space_id: int, fields: dict[str, str], sentence: str
 ) -> None:
-    path = connect(owner, space_id, **typed)
+    path = connect(owner, space_id, **fields)
     page = owner.browser.fill(f"{path}/test", f"{path}/test")
     assert "It does not work yet" in page.text
-    assert sentence in text_of(page.text)
+    assert sentence in page_text(page.text)
     assert "EAABwrong" not in page.text
-    list_text = text_of(owner.browser.get(path.rpartition("/")[0]).text)
+    list_text = page_text(owner.browser.get(path.rpartition("/")[0]).text)
     assert "Last test failed" in list_text
 
 
@@ -124,7 +124,7 @@ def test_a_platform_that_is_not_reached(owner: Person, space_id: int) -> None:
     destination_path = owner.browser.fill(path, path, **form_values).url.path.removesuffix("/events")
     page = owner.browser.fill(f"{destination_path}/test", f"{destination_path}/test")
     assert "Pinterest Ads could not be reached" in page.text
-    assert "check that this server can connect to 127.0.0.1" in text_of(page.text)
+    assert "check that this server can connect to 127.0.0.1" in page_text(page.text)
 
 
 def test_a_refused_setting_says_what_a_right_one_looks_like(owner: Person, space_id: int) -> None:
@@ -132,7 +132,7 @@ def test_a_refused_setting_says_what_a_right_one_looks_like(owner: Person, space
     form_values = {"settings.pixel_id": "act_12", "secrets.access_token": "", "name": ""}
     page = owner.browser.fill(path, path, **form_values)
     assert page.status_code == 422
-    text = text_of(page.text)
+    text = page_text(page.text)
     assert "The pixel ID must be 5 to 20 digits and nothing else, such as" in text
     assert "The access token is required." in text
     assert "The name must be a text" in text
@@ -156,7 +156,7 @@ def test_a_token_is_replaced_and_otherwise_stays(owner: Person, space_id: int, m
     owner.browser.fill(f"{path}/test", f"{path}/test")
     assert f"access_token={TOKEN}" in meta.requests[-1].target
     owner.browser.fill(f"{path}/settings", f"{path}/settings", **{"secrets.access_token": "EAABnew"})
-    assert "none since the last change" in text_of(owner.browser.get(path).text)
+    assert "none since the last change" in page_text(owner.browser.get(path).text)
     owner.browser.fill(f"{path}/test", f"{path}/test")
     assert "access_token=EAABnew" in meta.requests[-1].target
 
@@ -179,7 +179,7 @@ def stage(connection: psycopg.Connection, space_id: int) -> Stage:
 
 
 @pytest.fixture
-def busy(stage: Stage) -> int:
+def busy_destination(stage: Stage) -> int:
     """A destination with a delivery of each status today, and a week-old delivery."""
     destination = stage.destination(name="Busy", platform="tiktok")
     for number, (status, reason) in enumerate([
@@ -187,79 +187,83 @@ def busy(stage: Stage) -> int:
         ("skipped", "do_not_capi"), ("queued", None),
     ]):  # fmt: skip
         columns = {"finished_at": None} if status == "queued" else {}
-        stage.forwarded(
+        stage.add_delivery(
             destination, stage.event(stage.contact(), event_time="now", order_id=f"o{number}"),
             status=status, reason=reason, error="Bad <b>value" if status == "failed" else None,
             request='{"event": "Purchase", "user": "***"}', answer='{"code": 40002}', **columns,
         )  # fmt: skip
     before = stage.event(stage.contact(), event_time="now")
-    stage.forwarded(destination, before, status="delivered", created_at=NOW - timedelta(days=7))
+    stage.add_delivery(destination, before, status="delivered", created_at=NOW - timedelta(days=7))
     return destination
 
 
-def test_every_figure_leads_to_its_deliveries(owner: Person, busy: int, space_id: int) -> None:
+def test_every_figure_leads_to_its_deliveries(owner: Person, busy_destination: int, space_id: int) -> None:
     base = f"/console/spaces/{space_id}/platforms"
     page = owner.browser.get(base).text
-    links = re.findall(rf'href="({base}/{busy}\?status=(\w+)&amp;from=[^"]*)"><data value="(\d+)"', page)
+    links = re.findall(
+        rf'href="({base}/{busy_destination}\?status=(\w+)&amp;from=[^"]*)"><data value="(\d+)"', page
+    )
     total = 0
     for link, status, number in links:
         list_text = owner.browser.get(markup.unescape(link)).text
-        rows = re.findall(rf"{base}/{busy}/deliveries/\d+", list_text)
+        rows = re.findall(rf"{base}/{busy_destination}/deliveries/\d+", list_text)
         assert len(rows) == int(number), link
         assert f"<strong>{status}</strong>" in list_text or not rows
         total += int(number)
     assert total == 12  # in total, and by day
 
 
-def test_what_helps_and_replay(owner: Person, busy: int, space_id: int, stage: Stage) -> None:
-    path = f"/console/spaces/{space_id}/platforms/{busy}"
-    text = text_of(owner.browser.get(path).text)
+def test_what_helps_and_replay(owner: Person, busy_destination: int, space_id: int, stage: Stage) -> None:
+    path = f"/console/spaces/{space_id}/platforms/{busy_destination}"
+    text = page_text(owner.browser.get(path).text)
     assert "No ad of the platform is credited with it" in text
     assert "send it all events (all_events)" in text
     assert "Bad <b>value" in text
     replay = f"{path}/replay"
-    page = owner.browser.fill(path, replay, holding={"reason": "not_attributed"})
+    page = owner.browser.fill(path, replay, hidden_values={"reason": "not_attributed"})
     assert "Queued again" in page.text
     assert not [form for form in owner.browser.forms(path)
                 if ("reason", "do_not_capi") in form.fields]  # fmt: skip
-    page = owner.browser.fill(path, replay, holding={"status": "failed"})
+    page = owner.browser.fill(path, replay, hidden_values={"status": "failed"})
     status_counts = dict(stage.connection.execute(
-        "SELECT status, count(*) FROM deliveries WHERE destination_id = %s GROUP BY 1", (busy,)
+        "SELECT status, count(*) FROM deliveries WHERE destination_id = %s GROUP BY 1", (busy_destination,)
     ).fetchall())  # fmt: skip
     assert status_counts == {"delivered": 2, "skipped": 1, "queued": 3}
     stored_counts = dict(stage.connection.execute(
         "SELECT status, sum(deliveries)::int FROM delivery_counts WHERE destination_id = %s"
-        " GROUP BY 1 HAVING sum(deliveries) <> 0", (busy,)
+        " GROUP BY 1 HAVING sum(deliveries) <> 0", (busy_destination,)
     ).fetchall())  # fmt: skip
     assert stored_counts == status_counts
 
 
-def test_one_delivery(owner: Person, busy: int, space_id: int, stage: Stage) -> None:
-    path = f"/console/spaces/{space_id}/platforms/{busy}"
+def test_one_delivery(owner: Person, busy_destination: int, space_id: int, stage: Stage) -> None:
+    path = f"/console/spaces/{space_id}/platforms/{busy_destination}"
     (link,) = re.findall(rf"{path}/deliveries/\d+", owner.browser.get(f"{path}?status=failed").text)
     page = owner.browser.get(link)
-    text = text_of(page.text)
+    text = page_text(page.text)
     assert '"event": "Purchase"' in text
     assert '"code": 40002' in text
     stage.connection.execute("UPDATE deliveries SET answer = repeat('[', 4096)")
     assert "[[[[" in owner.browser.get(link).text
     page = owner.browser.fill(link, f"{path}/replay")
     assert "Queued again" in page.text
-    assert owner.browser.get(link.replace(f"/{busy}/", "/999999/")).status_code == 404
+    assert owner.browser.get(link.replace(f"/{busy_destination}/", "/999999/")).status_code == 404
 
 
-def test_from_an_event_to_its_deliveries(owner: Person, busy: int, space_id: int, stage: Stage) -> None:
+def test_from_an_event_to_its_deliveries(
+    owner: Person, busy_destination: int, space_id: int, stage: Stage
+) -> None:
     (event_id,) = stage.connection.execute(
-        "SELECT event_id FROM deliveries WHERE destination_id = %s AND status = 'failed'", (busy,)
+        "SELECT event_id FROM deliveries WHERE destination_id = %s AND status = 'failed'", (busy_destination,)
     ).fetchone() or (0,)
     page = owner.browser.get(f"/console/spaces/{space_id}/events/{event_id}").text
-    (link,) = re.findall(rf"/console/spaces/{space_id}/platforms/{busy}/deliveries/\d+", page)
+    (link,) = re.findall(rf"/console/spaces/{space_id}/platforms/{busy_destination}/deliveries/\d+", page)
     assert owner.browser.get(link).status_code == 200
 
 
 def test_pages_of_deliveries(owner: Person, space_id: int, stage: Stage) -> None:
     destination = stage.destination()
-    ids = [stage.forwarded(destination, stage.event(stage.contact())) for _ in range(26)]
+    ids = [stage.add_delivery(destination, stage.event(stage.contact())) for _ in range(26)]
     path = f"/console/spaces/{space_id}/platforms/{destination}"
     first = owner.browser.get(f"{path}?status=failed").text
     (older,) = re.findall(r'href="([^"]*)" rel="next"', first)
@@ -273,8 +277,8 @@ def test_pages_of_deliveries(owner: Person, space_id: int, stage: Stage) -> None
 @pytest.mark.parametrize(
     "query", ["status=lost", "reason=x", "from=2020-01-01&to=2020-01-02", "from=x", "cursor=x"]
 )
-def test_bad_parameters(owner: Person, busy: int, space_id: int, query: str) -> None:
-    page = owner.browser.get(f"/console/spaces/{space_id}/platforms/{busy}?{query}")
+def test_bad_parameters(owner: Person, busy_destination: int, space_id: int, query: str) -> None:
+    page = owner.browser.get(f"/console/spaces/{space_id}/platforms/{busy_destination}?{query}")
     assert page.status_code == 422
     assert "All deliveries are shown." in page.text
 
@@ -285,33 +289,38 @@ def test_held_paused_and_removed(owner: Person, space_id: int, stage: Stage) -> 
     path = f"/console/spaces/{space_id}/platforms/{destination}"
     page = owner.browser.get(path)
     assert "TikTok Ads refuses the credentials" in page.text
-    assert reason in text_of(page.text)
+    assert reason in page_text(page.text)
     assert "<i>expired" not in page.text
-    assert "Held" in text_of(owner.browser.get(path.rpartition("/")[0]).text)
+    assert "Held" in page_text(owner.browser.get(path.rpartition("/")[0]).text)
     page = owner.browser.fill(path, f"{path}/resume")
     assert "The destination is resumed" in page.text
     page = owner.browser.fill(path, f"{path}/pause")
-    assert "Paused" in text_of(page.text)
+    assert "Paused" in page_text(page.text)
     page = owner.browser.fill(path, f"{path}/remove")
     assert page.url.path.endswith("/platforms")
     assert "The destination and its tokens are deleted" in page.text
     assert owner.browser.get(path).status_code == 404
 
 
-def test_roles(person: Callable[..., Person], space_id: int, busy: int) -> None:
+def test_roles(person: Callable[..., Person], space_id: int, busy_destination: int) -> None:
     person(Role.OWNER)
     viewer = person(Role.VIEWER)
     base = f"/console/spaces/{space_id}/platforms"
-    for path in (base, f"{base}/{busy}"):
+    for path in (base, f"{base}/{busy_destination}"):
         page = viewer.browser.get(path)
         assert page.status_code == 200
         assert f'action="{base}' not in page.text
         assert "/connect/" not in page.text
-    for end in ("connect/meta", f"{busy}/settings", f"{busy}/events", f"{busy}/test"):
+    for end in (
+        "connect/meta",
+        f"{busy_destination}/settings",
+        f"{busy_destination}/events",
+        f"{busy_destination}/test",
+    ):
         assert viewer.browser.get(f"{base}/{end}").status_code == 403
     token = form_token(viewer.form_key, "destination state")
     for verb in ("pause", "resume", "replay", "remove"):
-        response = viewer.browser.client.post(f"{base}/{busy}/{verb}", data={"form_token": token})
+        response = viewer.browser.client.post(f"{base}/{busy_destination}/{verb}", data={"form_token": token})
         assert response.status_code == 403
 
 
@@ -319,7 +328,7 @@ def test_another_space(owner: Person, space_id: int, make_space: Callable[..., i
                        stage: Stage) -> None:  # fmt: skip
     other_stage = Stage(stage.connection, make_space(), "")
     other_destination = other_stage.destination()
-    delivery = other_stage.forwarded(other_destination, other_stage.event(other_stage.contact()))
+    delivery = other_stage.add_delivery(other_destination, other_stage.event(other_stage.contact()))
     own_destination = stage.destination()
     base = f"/console/spaces/{space_id}/platforms"
     for end in ("", "/settings", "/events", "/test", f"/deliveries/{delivery}"):

@@ -27,7 +27,7 @@ def stage(connection: psycopg.Connection, space_id: int) -> Stage:
     return Stage(connection, space_id, "")
 
 
-def leads(owner: Person, address: str) -> None:
+def check_link(owner: Person, address: str) -> None:
     """Check that the page exists, and has the element named by the address's fragment."""
     path, _, fragment = address.partition("#")
     page = owner.browser.get(path)
@@ -52,7 +52,7 @@ def test_it_works(owner: Person, stage: Stage, space_id: int) -> None:
     for hours in (1, 2):
         event = stage.event(contact, event_time=now - timedelta(hours=hours), amount="5",
                             currency="ZZZ")  # fmt: skip
-        stage.forwarded(destination, event)
+        stage.add_delivery(destination, event)
     stage._insert("rejected", {
         "id": 10**9 + space_id, "kind": "event", "received_at": now, "sender": "api_key",
         "payload": "{}", "reason": "processing_error", "detail": "x",
@@ -62,7 +62,7 @@ def test_it_works(owner: Person, stage: Stage, space_id: int) -> None:
         links = links_in_main(page, base)
         assert f"{base}/platforms/{destination}" in links
         for link in links:
-            leads(owner, link)
+            check_link(owner, link)
     assert f"{base}/data-quality#events_rejected" in links_in_main(
         owner.browser.get(f"{base}/setup").text, base
     )
@@ -87,4 +87,4 @@ def test_a_finding_needs_no_terminal(owner: Person, space_id: int, kind: Finding
     assert "`headwater " not in get_advice(finding)
     for remedy_page in find_remedy_pages(finding):
         assert isinstance(remedy_page, RemedyPlace)
-        leads(owner, f"/console/spaces/{space_id}{remedy_page.end}")
+        check_link(owner, f"/console/spaces/{space_id}{remedy_page.end}")

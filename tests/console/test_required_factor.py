@@ -24,7 +24,7 @@ ACCOUNT = "/console/account"
 
 
 @pytest.fixture
-def requiring(connection: psycopg.Connection, space_id: int) -> str:
+def required_page(connection: psycopg.Connection, space_id: int) -> str:
     """The page of a Space that requires a second factor."""
     connection.execute("UPDATE spaces SET require_second_factor = true WHERE id = %s", [space_id])
     return f"/console/spaces/{space_id}"
@@ -54,36 +54,38 @@ def test_it_works(owner: Person, space_id: int, connection: psycopg.Connection) 
 
 
 @pytest.mark.parametrize("role", list(Role))
-def test_members_without_one_see_nothing(person: Callable[..., Person], requiring: str, role: Role) -> None:
+def test_members_without_one_see_nothing(
+    person: Callable[..., Person], required_page: str, role: Role
+) -> None:
     member = person(role, name="Grace")
     for path in ("", "/events", "/live", "/keys", "/settings", "/setup", "/contacts/1"):
-        page = member.browser.get(requiring + path)
+        page = member.browser.get(required_page + path)
         assert (page.status_code, page.url.path) == (200, PAGE)
     assert member.browser.get(ACCOUNT).url.path == ACCOUNT
     enrol(member.browser)
-    assert member.browser.get(f"{requiring}/events").url.path == f"{requiring}/events"
+    assert member.browser.get(f"{required_page}/events").url.path == f"{required_page}/events"
 
 
-def test_forms_are_refused(owner: Person, requiring: str, connection: psycopg.Connection) -> None:
+def test_forms_are_refused(owner: Person, required_page: str, connection: psycopg.Connection) -> None:
     connection.execute("UPDATE spaces SET require_second_factor = false")
-    form = owner.browser.form(f"{requiring}/settings", f"{requiring}/settings")
-    space_id = int(requiring.rpartition("/")[2])
+    form = owner.browser.form(f"{required_page}/settings", f"{required_page}/settings")
+    space_id = int(required_page.rpartition("/")[2])
     connection.execute("UPDATE spaces SET require_second_factor = true WHERE id = %s", [space_id])
     answer = owner.browser.send(form, name="Changed", follow=False)
-    assert answer.headers["location"] == f"{PAGE}?next={requiring}/settings%3Fagain"
+    assert answer.headers["location"] == f"{PAGE}?next={required_page}/settings%3Fagain"
     row = connection.execute("SELECT name FROM spaces WHERE id = %s", [space_id]).fetchone()
     assert row is not None
     assert row[0] != "Changed"
 
 
 def test_the_list_of_spaces_hides_figures(
-    owner: Person, requiring: str, make_space: Callable[..., int], accounts: Accounts
+    owner: Person, required_page: str, make_space: Callable[..., int], accounts: Accounts
 ) -> None:
     other_space_id = make_space()
     accounts.run(lambda c: add_member(c, other_space_id, owner.user.id, Role.OWNER))
     page = owner.browser.get("/console?all")
     assert page.text.count("Requires a second factor.") == 1
-    assert f'href="{requiring}/events' not in page.text
+    assert f'href="{required_page}/events' not in page.text
     assert f'href="/console/spaces/{other_space_id}/events' in page.text
     enrol(owner.browser)
     assert "Requires a second factor." not in owner.browser.get("/console?all").text
@@ -104,33 +106,35 @@ def test_no_session_with_a_password_alone(
 
 
 def test_a_provider_session_of_a_user_with_a_factor(
-    owner: Person, requiring: str, browser: Browser, accounts: Accounts, connection: psycopg.Connection
+    owner: Person, required_page: str, browser: Browser, accounts: Accounts, connection: psycopg.Connection
 ) -> None:
     """The session is asked for the factor only before dangerous actions."""
     app = enrol(owner.browser)
     forget_used_codes(connection, owner.user.id)
     sign_in(browser, accounts, owner)
-    assert browser.get(f"{requiring}/events").url.path == f"{requiring}/events"
-    page = f"{requiring}/keys"
+    assert browser.get(f"{required_page}/events").url.path == f"{required_page}/events"
+    page = f"{required_page}/keys"
     assert browser.fill(page, f"{page}/create", name="Shop").url.path == CONFIRM
     assert browser.fill(CONFIRM, CONFIRM, code=app.code()).status_code == 200
     assert "Your new key" in browser.fill(page, f"{page}/create", name="Shop").text
 
 
-def test_a_removed_factor_no_longer_counts(owner: Person, requiring: str) -> None:
+def test_a_removed_factor_no_longer_counts(owner: Person, required_page: str) -> None:
     enrol(owner.browser)
-    assert owner.browser.get(f"{requiring}/events").url.path == f"{requiring}/events"
+    assert owner.browser.get(f"{required_page}/events").url.path == f"{required_page}/events"
     owner.browser.fill(ACCOUNT, f"{PAGE}/remove")
-    assert owner.browser.get(f"{requiring}/events").url.path == PAGE
+    assert owner.browser.get(f"{required_page}/events").url.path == PAGE
 
 
-def test_single_sign_on_counts(owner: Person, requiring: str, browser: Browser, accounts: Accounts) -> None:
+def test_single_sign_on_counts(
+    owner: Person, required_page: str, browser: Browser, accounts: Accounts
+) -> None:
     sign_in(browser, accounts, owner)
-    assert browser.get(f"{requiring}/events").url.path == f"{requiring}/events"
+    assert browser.get(f"{required_page}/events").url.path == f"{required_page}/events"
 
 
 @pytest.fixture
-def strict(database_url: str, tmp_path: Path, passwords: Counting) -> Iterator[Running]:
+def strict_console(database_url: str, tmp_path: Path, passwords: Counting) -> Iterator[Running]:
     """An installation that requires a second factor in every Space."""
     proxies = (ip_network("127.0.0.1"),)
     settings = Settings(data_dir=tmp_path, trusted_proxies=proxies, require_second_factor=True)
@@ -139,8 +143,8 @@ def strict(database_url: str, tmp_path: Path, passwords: Counting) -> Iterator[R
     application.stop()
 
 
-def test_a_whole_installation(strict: Running, accounts: Accounts, space_id: int) -> None:
-    user, browser = accounts.member(space_id), Browser(strict.base_url)
+def test_a_whole_installation(strict_console: Running, accounts: Accounts, space_id: int) -> None:
+    user, browser = accounts.member(space_id), Browser(strict_console.base_url)
     home = f"/console/spaces/{space_id}"
     assert browser.log_in(user).url.path == PAGE
     enrol(browser)

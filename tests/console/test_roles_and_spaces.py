@@ -18,15 +18,15 @@ from headwater.console.forms import TOKEN, form_token, once_token
 from headwater.console.routes import PAGES
 from headwater.spaces.accounts.roles import Permission, Role
 from tests.conftest import Running
-from tests.console.browsing import Browser, without_tokens
-from tests.console.conftest import Person, logged_in, opened
+from tests.console.browsing import Browser, strip_tokens
+from tests.console.conftest import Person, log_in_member, open_browser
 from tests.support.accounts import Accounts
 from tests.support.factories import Stage
 from tests.support.factors import CONFIRM, age_factor, age_login, enrol
 from tests.support.sites import make_site
 from tests.support.spaces import insert_space
 from tests.support.trained_models import plant_trained_model
-from tests.support.two_spaces import everything_of
+from tests.support.two_spaces import read_all_rows
 
 IN_SPACE = "/console/spaces/{space_id}"
 ONCE = "once"
@@ -160,7 +160,7 @@ NEEDED = {"/links/qr.svg": "?address=shop.example&source=email", "/ads/compariso
 POSTED = [end for end, method in ENDS if method == "POST"]
 
 
-class Things:
+class SpaceObjects:
     """Objects of a Space, made when an address names them: once, or each time if an action removes it."""
 
     def __init__(self, connection: psycopg.Connection, space_id: int) -> None:
@@ -186,7 +186,7 @@ class Things:
         return self._latest[name]
 
 
-ONCE_MADE: dict[str, Callable[[Things], int]] = {
+ONCE_MADE: dict[str, Callable[[SpaceObjects], int]] = {
     "contact_id": lambda things: things.stage.contact(),
     "company_id": lambda things: things.stage.company(),
     "site_id": lambda things: make_site(things.stage, "").id,
@@ -194,9 +194,9 @@ ONCE_MADE: dict[str, Callable[[Things], int]] = {
     "report_id": lambda things: scheduled_report(things.stage),
     "trained_model_id": lambda things: plant_trained_model(things.stage.connection, things.stage.space_id),
 }
-MADE_ANEW: dict[str, Callable[[Things], int]] = {
+MADE_ANEW: dict[str, Callable[[SpaceObjects], int]] = {
     "destination_id": lambda things: things.stage.destination(),
-    "delivery_id": lambda things: things.stage.forwarded(
+    "delivery_id": lambda things: things.stage.add_delivery(
         things.latest("destination_id"), things.latest("event_id")
     ),
     "connection_id": lambda things: things.stage.spend_connection(),
@@ -204,16 +204,16 @@ MADE_ANEW: dict[str, Callable[[Things], int]] = {
     "note_id": lambda things: note(things.stage),
     "webhook_id": lambda things: webhook(things.stage),
     "hook_delivery_id": lambda things: things.stage.delivery(webhook_id=things.latest("webhook_id")),
-    "import_id": lambda things: things.stage.imported(
+    "import_id": lambda things: things.stage.add_import(
         "events", status="failed", name="orders.csv", user_id=1
     ),
 }
 
 
 @pytest.fixture
-def filled(connection: psycopg.Connection, space_id: int) -> Callable[[str], str]:
+def fill_path(connection: psycopg.Connection, space_id: int) -> Callable[[str], str]:
     """A function that fills ids of the Space's objects into the end of an address."""
-    return Things(connection, space_id).fill
+    return SpaceObjects(connection, space_id).fill
 
 
 def scheduled_report(stage: Stage) -> int:
@@ -249,14 +249,14 @@ class Visitors:
     Space, and a guest who is not logged in.
     """
 
-    things: Things
+    objects: SpaceObjects
     members: dict[Role, Browser]
-    elsewhere: int
+    other_space_id: int
     stranger: Browser
     guest: Browser
 
     def address(self, page: str, space_id: int | None = None) -> str:
-        return f"/console/spaces/{space_id or self.things.stage.space_id}{page}"
+        return f"/console/spaces/{space_id or self.objects.stage.space_id}{page}"
 
 
 @pytest.fixture(scope="module")
@@ -265,14 +265,14 @@ def visitors(console: Running, database_url: str) -> Iterator[Visitors]:
     with ExitStack() as stack:
 
         def browser(space_id: int, role: Role) -> Browser:
-            return stack.enter_context(logged_in(console, accounts, space_id, role))
+            return stack.enter_context(log_in_member(console, accounts, space_id, role))
 
         connection = stack.enter_context(psycopg.connect(database_url, autocommit=True))
         space_id, other_space_id = insert_space(connection), insert_space(connection, name="Elsewhere")
-        things = Things(connection, space_id)
+        things = SpaceObjects(connection, space_id)
         things.make_all()
         members = {role: browser(space_id, role) for role in Role}
-        guest = stack.enter_context(opened(console))
+        guest = stack.enter_context(open_browser(console))
         yield Visitors(things, members, other_space_id, browser(other_space_id, Role.OWNER), guest)
 
 
@@ -284,7 +284,7 @@ def test_it_works() -> None:
 @pytest.mark.parametrize("end", READ)
 def test_who_sees_a_page(visitors: Visitors, end: str) -> None:
     """Every member sees it; others learn no more than about a missing Space."""
-    page = visitors.things.fill(end)
+    page = visitors.objects.fill(end)
     for role, member in visitors.members.items():
         answer = member.get(visitors.address(page + NEEDED.get(end, "")))
         is_hidden = end in ONLY_FORMS and not role.may(Permission.CHANGE_SETTINGS)
@@ -293,9 +293,9 @@ def test_who_sees_a_page(visitors: Visitors, end: str) -> None:
     other_answer = visitors.stranger.get(visitors.address(page))
     unknown_answer = visitors.stranger.get(visitors.address(page, 999_999_999))
     assert (other_answer.status_code, unknown_answer.status_code) == (404, 404)
-    assert without_tokens(other_answer.text) == without_tokens(unknown_answer.text)
+    assert strip_tokens(other_answer.text) == strip_tokens(unknown_answer.text)
     if "{" in end.replace("{platform}", ""):  # the stranger's own Space doesn't have these ids either
-        own_answer = visitors.stranger.get(visitors.address(page, visitors.elsewhere))
+        own_answer = visitors.stranger.get(visitors.address(page, visitors.other_space_id))
         assert own_answer.status_code == 404
     answer = visitors.guest.get(visitors.address(page), follow=False)
     assert answer.status_code == 303
@@ -319,7 +319,7 @@ def post(person: Person, space_id: int, end: str, action: str) -> httpx.Response
 @pytest.mark.parametrize("end", POSTED)
 def test_actions(
     person: Callable[..., Person], make_space: Callable[..., int],
-    filled: Callable[[str], str], space_id: int, end: str,
+    fill_path: Callable[[str], str], space_id: int, end: str,
 ) -> None:  # fmt: skip
     """A role without the permission is refused, a stranger learns nothing, and a form without a token does
     nothing.
@@ -328,16 +328,16 @@ def test_actions(
     person(Role.OWNER)
     for role in Role:
         member = person(role)
-        status = send(member, space_id, end, filled(end))
+        status = send(member, space_id, end, fill_path(end))
         if role.may(permission):
             assert status not in {401, 404, 500}, (role, status)
         else:
             assert status == 403, (role, status)
-        naked = member.browser.client.post(f"/console/spaces/{space_id}{filled(end)}")
+        naked = member.browser.client.post(f"/console/spaces/{space_id}{fill_path(end)}")
         assert naked.status_code in {403, 415}
     stranger = person(Role.OWNER, make_space(name="Elsewhere"))
-    assert send(stranger, space_id, end, filled(end)) == 404
-    assert send(stranger, 999_999_999, end, filled(end)) == 404
+    assert send(stranger, space_id, end, fill_path(end)) == 404
+    assert send(stranger, 999_999_999, end, fill_path(end)) == 404
 
 
 DANGEROUS = {
@@ -353,26 +353,26 @@ DANGEROUS = {
 
 
 def test_dangerous_actions(
-    owner: Person, connection: psycopg.Connection, filled: Callable[[str], str], space_id: int
+    owner: Person, connection: psycopg.Connection, fill_path: Callable[[str], str], space_id: int
 ) -> None:
     """They require the second factor or, without one, the password, even with a valid form, ten minutes after
     it was last given.
     """
 
-    def asked(ends: Iterable[str]) -> set[str]:
-        answers = {end: post(owner, space_id, end, filled(end)) for end in ends}
+    def confirmed_actions(actions: Iterable[str]) -> set[str]:
+        answers = {end: post(owner, space_id, end, fill_path(end)) for end in actions}
         return {
             end for end, answer in answers.items() if answer.headers.get("location", "").startswith(CONFIRM)
         }
 
-    assert asked(DANGEROUS) == set(), "after a fresh login"
+    assert confirmed_actions(DANGEROUS) == set(), "after a fresh login"
     age_login(connection, owner.user.id)
-    assert asked(DANGEROUS) == DANGEROUS
+    assert confirmed_actions(DANGEROUS) == DANGEROUS
     age_login(connection, owner.user.id, minutes=-11)
     enrol(owner.browser)
-    assert asked(DANGEROUS) == set(), "with a fresh one"
+    assert confirmed_actions(DANGEROUS) == set(), "with a fresh one"
     age_factor(connection, owner.user.id)
-    assert asked(POSTED) == DANGEROUS
+    assert confirmed_actions(POSTED) == DANGEROUS
 
 
 # The routes outside any Space, with the status for a guest without a token.
@@ -421,7 +421,7 @@ def test_every_other_route_as_a_guest(browser: Browser) -> None:
 
 def test_ids_of_another_space_do_nothing(
     owner: Person, person: Callable[..., Person], make_space: Callable[..., int],
-    filled: Callable[[str], str], space_id: int, connection: psycopg.Connection,
+    fill_path: Callable[[str], str], space_id: int, connection: psycopg.Connection,
 ) -> None:  # fmt: skip
     """An owner of another Space sends every form there, with ids of this Space in path and fields."""
 
@@ -445,9 +445,9 @@ def test_ids_of_another_space_do_nothing(
     other_space_id, stage = make_space(name="Elsewhere"), Stage(connection, space_id, "")
     stranger = person(Role.OWNER, other_space_id)
     for end in POSTED:
-        action = filled(end)
-        ids["destination"] = re.sub(r"\D", "", filled("/platforms/{destination_id}"))
-        before = everything_of(stage)
+        action = fill_path(end)
+        ids["destination"] = re.sub(r"\D", "", fill_path("/platforms/{destination_id}"))
+        before = read_all_rows(stage)
         form, once, _ = ACTIONS[end]
         make = once_token if once else form_token
         data = {**ids, TOKEN: make(stranger.form_key, form)}
@@ -455,4 +455,4 @@ def test_ids_of_another_space_do_nothing(
             f"/console/spaces/{other_space_id}{action}", data=data
         ).status_code
         assert status != 500, end
-        assert everything_of(stage) == before, end
+        assert read_all_rows(stage) == before, end

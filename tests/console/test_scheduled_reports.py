@@ -146,7 +146,7 @@ def test_only_figures_of_a_period_name_it(owner: Person, space_id: int) -> None:
         ({"channels": HOSTILE}, "must be existing recipients"),
     ],
 )
-def test_what_cannot_be_scheduled(
+def test_bad_schedules_are_refused(
     owner: Person, space_id: int, fields: dict[str, str | list[str]], rule: str
 ) -> None:
     action = f"{reports_page(space_id)}/schedule"
@@ -174,7 +174,7 @@ def test_no_more_reports_than_there_may_be(
     assert len(next_times(connection, space_id)) == 1
 
 
-def test_viewers_schedule_nothing(person: Callable[..., Person], space_id: int) -> None:
+def test_viewers_may_not_schedule(person: Callable[..., Person], space_id: int) -> None:
     schedule(person(Role.ADMIN), space_id)
     viewer = person(Role.VIEWER).browser
     text = viewer.get(reports_page(space_id)).text

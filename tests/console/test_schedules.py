@@ -46,20 +46,20 @@ def near_changes(draw: st.DrawFn) -> tuple[str, datetime]:
 QUARTER = timedelta(minutes=15)
 
 
-def search_instant(local: datetime, zone: ZoneInfo) -> datetime:
+def search_instant(local_time: datetime, zone: ZoneInfo) -> datetime:
     """Return the instant of a local time, found by reading the clock every quarter of an hour. A repeated
     time means its first occurrence; a skipped time keeps its distance from the start of the gap, counted from
     the change.
     """
-    start = local.replace(minute=0, tzinfo=UTC) - timedelta(hours=16)
+    start = local_time.replace(minute=0, tzinfo=UTC) - timedelta(hours=16)
     readings = [start + number * QUARTER for number in range(4 * 32)]
     clocks = [reading.astimezone(zone).replace(tzinfo=None) for reading in readings]
     for reading, clock, previous in zip(readings[1:], clocks[1:], clocks, strict=False):
-        if clock <= local < clock + QUARTER:
-            return reading + (local - clock)
-        if previous + QUARTER <= local < clock:
-            return reading + (local - previous - QUARTER)
-    raise AssertionError(local)
+        if clock <= local_time < clock + QUARTER:
+            return reading + (local_time - clock)
+        if previous + QUARTER <= local_time < clock:
+            return reading + (local_time - previous - QUARTER)
+    raise AssertionError(local_time)
 
 
 def search_next(schedule: Schedule, moment: datetime, zone: ZoneInfo) -> datetime:
@@ -111,22 +111,24 @@ def test_the_first_of_each_month() -> None:
 
 
 @pytest.mark.parametrize(
-    ("cadence", "words", "days"),
+    ("cadence", "period_words", "days"),
     [(Cadence.DAILY, "2026-02-28", (date(2026, 2, 28), date(2026, 2, 28))),
      (Cadence.WEEKLY, "2026-02-22 to 2026-02-28", (date(2026, 2, 22), date(2026, 2, 28))),
      (Cadence.MONTHLY, "2026-02", (date(2026, 2, 1), date(2026, 2, 28)))],
 )  # fmt: skip
-def test_the_period_follows_the_cadence(cadence: Cadence, words: str, days: tuple[date, date]) -> None:
+def test_the_period_follows_the_cadence(cadence: Cadence, period_words: str, days: tuple[date, date]) -> None:
     today = date(2026, 3, 1)
-    assert Schedule(cadence, (0,), time(8)).period_words(today) == words
-    span = read_dates(words, today)
+    assert Schedule(cadence, (0,), time(8)).period_words(today) == period_words
+    span = read_dates(period_words, today)
     assert (span.first, span.last) == days
 
 
 @settings(deadline=None, max_examples=campaign_size("HEADWATER_SCHEDULES", 60, 2000))
 @given(SCHEDULES, near_changes() | st.tuples(st.sampled_from(ZONES), MOMENTS))
-def test_the_next_time_equals_a_search_of_the_clock(schedule: Schedule, at: tuple[str, datetime]) -> None:
-    zone, moment = ZoneInfo(at[0]), at[1]
+def test_the_next_time_equals_a_search_of_the_clock(
+    schedule: Schedule, clock_time: tuple[str, datetime]
+) -> None:
+    zone, moment = ZoneInfo(clock_time[0]), clock_time[1]
     for _ in range(3):
         expected = search_next(schedule, moment, zone)
         assert schedule.next_after(moment, zone) == expected

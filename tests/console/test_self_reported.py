@@ -72,7 +72,7 @@ def test_phrases(owner: Person, path: str, space: Callable[[], Space]) -> None:
     answer = owner.browser.fill(path, f"{path}/add", phrase="OMR  Podcast", source="event")
     assert "It applies to new answers now and to earlier ones soon." in answer.text
     assert space().answer_phrases == {"omr podcast": "event"}
-    answer = owner.browser.fill(path, f"{path}/remove", holding={"phrase": "omr podcast"})
+    answer = owner.browser.fill(path, f"{path}/remove", hidden_values={"phrase": "omr podcast"})
     assert answer.url.path == path
     assert space().answer_phrases == {}
     for phrase, source, message in (

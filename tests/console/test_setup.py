@@ -45,7 +45,7 @@ def test_ignored_events_are_listed(owner: Person, stage: Stage, space_id: int) -
     path = f"/console/spaces/{space_id}/setup"
     assert "Ignored events" not in owner.browser.get(path).text
     columns = {"name": "Song <Played>", "reason": "unknown_event", "times": 1200, "last_day": "2026-11-20"}
-    stage._insert("ignored_names", columns, returning="space_id")
+    stage._insert("ignored_names", columns, column="space_id")
     page = owner.browser.get(path).text
     assert "Ignored events" in page
     for text in ("Song &lt;Played&gt;", "no custom event has this label", "1,200", "20 Nov 2026"):
@@ -53,12 +53,12 @@ def test_ignored_events_are_listed(owner: Person, stage: Stage, space_id: int) -
 
 
 def add_key(
-    connection: psycopg.Connection, space_id: int, name: str, used_at: datetime | None = None
+    connection: psycopg.Connection, space_id: int, name: str, last_used: datetime | None = None
 ) -> None:
     connection.execute(
         "INSERT INTO api_keys (space_id, name, key_hash, hint, scopes, last_used_at)"
         " VALUES (%s, %s, sha256(%s), 'hint', '{}', %s)",
-        (space_id, name, f"{name} {space_id}".encode(), used_at),
+        (space_id, name, f"{name} {space_id}".encode(), last_used),
     )
 
 
@@ -82,7 +82,7 @@ def test_everything_is_connected(
     owner: Person, stage: Stage, connection: psycopg.Connection, space_id: int
 ) -> None:
     now = datetime.now(UTC) - timedelta(minutes=1)
-    add_key(connection, space_id, "shop", used_at=now)
+    add_key(connection, space_id, "shop", last_used=now)
     connection.execute(
         "INSERT INTO sites (space_id, name, site_key, origins) VALUES (%s, 'Shop', %s, '{}')",
         (space_id, f"site-{space_id}"),
@@ -93,7 +93,7 @@ def test_everything_is_connected(
     stage.touchpoint(contact, "google_ads", occurred_at=now)
     order = stage.event(contact, event_time=now, received_at=now, amount="5", sender="api_key")
     destination = stage.destination(status="active")
-    stage.forwarded(destination, order, status="delivered", finished_at=now)
+    stage.add_delivery(destination, order, status="delivered", finished_at=now)
     page = owner.browser.get(f"/console/spaces/{space_id}/setup").text
     assert ticks(page) == {
         "API key": True, "Site": True, "First order": True, "Orders tied to a visit": True,
@@ -116,7 +116,7 @@ def test_the_last_use_of_keys(owner: Person, connection: psycopg.Connection, spa
     page = owner.browser.get(path).text
     assert "no key has been used yet" in page
     assert not ticks(page)["API key"]
-    add_key(connection, space_id, "CRM", used_at=datetime(2026, 5, 4, 3, 2, tzinfo=UTC))
+    add_key(connection, space_id, "CRM", last_used=datetime(2026, 5, 4, 3, 2, tzinfo=UTC))
     page = owner.browser.get(path).text
     assert ticks(page)["API key"]
     (line,) = re.findall(r"Last used: (.*?)</p>", page, re.DOTALL)

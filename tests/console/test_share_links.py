@@ -151,7 +151,7 @@ def test_revoked_expired_and_unknown_links_are_alike(
         ({"report": "/channels?x" * 2001}, "at most 2000 characters"),
     ],
 )
-def test_what_cannot_be_shared(owner: Person, space_id: int, fields: dict[str, str], rule: str) -> None:
+def test_bad_share_links_are_refused(owner: Person, space_id: int, fields: dict[str, str], rule: str) -> None:
     page = f"/console/spaces/{space_id}/share-links"
     answer = owner.browser.fill(page, f"{page}/create", **{"name": "For Ada", **fields})
     assert answer.status_code == 422

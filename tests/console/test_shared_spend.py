@@ -14,14 +14,14 @@ import pytest
 from headwater.console.scheduled_reports.schedule import Schedule
 from tests.console.conftest import Person
 from tests.console.tables import PageTables
-from tests.console.test_campaigns import put, spent, stage
+from tests.console.test_campaigns import put_rows, spend_row, stage
 from tests.console.test_channels import order
 from tests.console.test_share_links import guest, share
 from tests.support.campaigns import IS_LONG
 from tests.support.factories import Stage
 from tests.support.sent_reports import DAILY, MONDAYS, MONTHLY, send
 
-__all__ = ["guest", "put", "stage"]
+__all__ = ["guest", "put_rows", "stage"]
 PAGES = {
     "": ["tile=orders", "stack=channel", "only=channel:paid", "conversion=any", "open=meta&tile=roas"],
     "/campaigns": ["open=meta&columns=all", "group=campaign&sort=roas", "group=day", "unpaid=1"],
@@ -39,10 +39,14 @@ TABLES = {"": "sources", "/campaigns": "rows", "/cohorts": "cohorts"}
 
 
 @pytest.fixture(autouse=True)
-def shop(stage: Stage, put: Any) -> None:
+def shop(stage: Stage, put_rows: Any) -> None:
     """Orders of this and the previous period, including an order of a named person, and spend."""
     stage.connection.execute("UPDATE spaces SET cost_rate = 40 WHERE id = %s", (stage.space_id,))
-    put(spent(3, "meta", "100", campaign_id="c1"), spent(3, "google", "40"), spent(40, "meta", "70"))
+    put_rows(
+        spend_row(3, "meta", "100", campaign_id="c1"),
+        spend_row(3, "google", "40"),
+        spend_row(40, "meta", "70"),
+    )
     order(stage, "facebook_ads", "250.50", campaign_id="c1", campaign_name="Spring")
     order(stage, "instagram_ads", "30")
     order(stage, "google_ads", "70", days=1)
@@ -79,9 +83,9 @@ def test_orders_are_on_the_page_of_members_alone(
     assert "Latest orders" not in guest(share(owner, space_id, report="")).text
 
 
-def is_shown(text: str, shown: str) -> bool:
+def is_shown(text: str, name: str) -> bool:
     """Return whether a cell begins with a figure, before its change."""
-    return re.match(re.escape("".join(text.split())) + r"(?![\d.,])", "".join(shown.split())) is not None
+    return re.match(re.escape("".join(text.split())) + r"(?![\d.,])", "".join(name.split())) is not None
 
 
 @pytest.mark.parametrize(("page", "query", "schedule"), SENT)
@@ -118,11 +122,11 @@ def test_the_headline_of_a_message_has_the_filters_of_its_page(
 
 @pytest.mark.parametrize(("page", "query"), [("/campaigns", "group=campaign"), ("/models", "group=campaign")])
 def test_a_message_counts_the_rows_that_it_does_not_list(
-    stage: Stage, put: Any, space_id: int, database_url: str, page: str, query: str
+    stage: Stage, put_rows: Any, space_id: int, database_url: str, page: str, query: str
 ) -> None:
     for number in range(14):
         order(stage, "facebook_ads", "10", days=2, campaign_id=f"n{number}")
-    put(*(spent(2, "meta", "1", campaign_id=f"n{number}") for number in range(14)))
+    put_rows(*(spend_row(2, "meta", "1", campaign_id=f"n{number}") for number in range(14)))
     table = send(database_url, space_id, page, query, MONDAYS).table
     assert table is not None
     assert [row for row in table.rows if "more row" in row[0]] == [

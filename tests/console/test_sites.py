@@ -79,7 +79,7 @@ def test_it_works(owner: Person, connection: psycopg.Connection, space_id: int, 
 
 
 @pytest.mark.parametrize(
-    ("typed", "sentence"),
+    ("address", "sentence"),
     [
         ("", "Enter the shop's address, such as https://shop.example."),
         ("shop", "“shop” is not the address of a web page: enter one, such as https://shop.example"),
@@ -91,15 +91,15 @@ def test_it_works(owner: Person, connection: psycopg.Connection, space_id: int, 
     ],
 )
 def test_an_address_that_cannot_be_used(
-    owner: Person, connection: psycopg.Connection, space_id: int, typed: str, sentence: str
+    owner: Person, connection: psycopg.Connection, space_id: int, address: str, sentence: str
 ) -> None:
     path = make_page(space_id)
-    page = owner.browser.fill(path, f"{path}/create", name="", origins=typed)
+    page = owner.browser.fill(path, f"{path}/create", name="", origins=address)
     assert page.status_code == 422
-    page = owner.browser.fill(path, f"{path}/create", name="Shop", origins=typed)
+    page = owner.browser.fill(path, f"{path}/create", name="Shop", origins=address)
     assert page.status_code == 422
     assert sentence in unescape(page.text)
-    assert unescape(page.text).count(typed) >= 1, "what was typed is still there"
+    assert unescape(page.text).count(address) >= 1, "what was typed is still there"
     assert "<script>alert" not in page.text
     assert origins(connection, space_id) == []
 

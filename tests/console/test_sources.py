@@ -34,7 +34,7 @@ def space(accounts: Accounts, space_id: int) -> Callable[[], Space]:
     return lambda: accounts.run(lambda c: fetch_space(c, space_id))
 
 
-def tried(owner: Person, path: str, url: str, referrer: str = "") -> str:
+def try_source(owner: Person, path: str, url: str, referrer: str = "") -> str:
     """Return the text of the result section."""
     answer = owner.browser.get(f"{path}?{urlencode({'url': url, 'referrer': referrer})}")
     assert answer.status_code == 200
@@ -45,7 +45,7 @@ def tried(owner: Person, path: str, url: str, referrer: str = "") -> str:
 def test_it_works(owner: Person, path: str) -> None:
     ad = "utm_campaign=Summer&utm_term=Broad&utm_content=12"
     url = f"{PAGE}?utm_source=facebook&utm_medium=cpc&{ad}"
-    result = tried(owner, path, url, "https://l.facebook.com/")
+    result = try_source(owner, path, url, "https://l.facebook.com/")
     assert "This visit counts as Facebook ads facebook_ads Paid ads" in result
     assert "utm_source=facebook , utm_medium=cpc . Rule utm_source_paid" in result
     assert "Campaign Summer Ad set Broad Ad id 12" in result
@@ -77,10 +77,10 @@ def test_it_works(owner: Person, path: str) -> None:
 def test_any_address_is_answered_in_words(
     owner: Person, path: str, url: str, referrer: str, expected: str
 ) -> None:
-    assert expected in tried(owner, path, url, referrer)
+    assert expected in try_source(owner, path, url, referrer)
 
 
-def test_what_is_no_test(owner: Person, path: str) -> None:
+def test_bad_addresses_are_refused(owner: Person, path: str) -> None:
     long = owner.browser.get(f"{path}?url={'a' * (LONGEST_ADDRESS + 1)}")
     assert long.status_code == 422
     assert "The address has 16,385 characters." in long.text
@@ -103,10 +103,10 @@ def test_the_space_has_a_say(owner: Person, path: str, space_id: int, connection
         " heeded_referrers = '{paypal.com}' WHERE id = %s",
         (space_id,),
     )
-    assert "X ads x_ads" in tried(owner, path, f"{PAGE}?utm_source=FB-Paid")
+    assert "X ads x_ads" in try_source(owner, path, f"{PAGE}?utm_source=FB-Paid")
     for host in ("pay.example", "www.blog.example", "help.shop.example"):
-        assert "No touchpoint" in tried(owner, path, "https://other.example/", host), host
-    assert "Referral" in tried(owner, path, PAGE, "https://paypal.com/")
+        assert "No touchpoint" in try_source(owner, path, "https://other.example/", host), host
+    assert "Referral" in try_source(owner, path, PAGE, "https://paypal.com/")
 
 
 def test_it_is_what_the_command_says() -> None:
@@ -123,7 +123,7 @@ def test_names(owner: Person, path: str, space: Callable[[], Space], connection:
     assert "It applies to new visits now and to earlier ones soon." in answer.text
     assert space().source_names == {"fb-paid": "facebook_ads"}
     assert "reclassifying, 0 %" in answer.text
-    answer = owner.browser.fill(path, f"{path}/unname", holding={"name": "fb-paid"})
+    answer = owner.browser.fill(path, f"{path}/unname", hidden_values={"name": "fb-paid"})
     assert space().source_names == {}
     assert answer.url.path == path
     for name, source, message in (

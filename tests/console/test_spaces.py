@@ -58,7 +58,7 @@ def test_it_works(owner: Person, space_id: int, join: Callable[..., Stage]) -> N
     assert "connection expired" in attention.text
     headlines = PageTables(owner.browser.get(revenue.link or "").text).headlines
     assert headlines["Their amounts"].value == "100.5"
-    assert PageTables(owner.browser.get(orders.link or "").text).listed.value == "1"
+    assert PageTables(owner.browser.get(orders.link or "").text).event_count.value == "1"
     none = rows[f"/console/spaces/{space_id}"]
     assert (none[1].value, none[2].value, none[3].text) == ("0", "0", "Nothing")
 
@@ -73,7 +73,7 @@ def test_figures_lead_to_their_events(owner: Person, join: Callable[..., Stage])
     page = make_page(owner, "")
     row = next(row for row in page.tables["yours"][1:] if "Second" in row[0].text)
     orders = PageTables(owner.browser.get(html.unescape(row[2].link or "")).text)
-    assert (row[1].value, row[2].value, orders.listed.value) == ("11", "3", "3")
+    assert (row[1].value, row[2].value, orders.event_count.value) == ("11", "3", "3")
     assert "1 event, 9.00 XAF, left out: no exchange rate" in row[1].text
     assert "Sales of the last 30 days including today" in page.html
 

@@ -9,15 +9,15 @@ from datetime import UTC, datetime, timedelta
 import psycopg
 
 from tests.console.conftest import Person
-from tests.console.test_campaigns import put
+from tests.console.test_campaigns import put_rows
 from tests.console.test_changes_since import let_pass, words
 from tests.support.pipeline import DAY, Stage, event, touch
 
-__all__ = ["put"]
+__all__ = ["put_rows"]
 
 
 def test_it_works(
-    owner: Person, space_id: int, connection: psycopg.Connection, put: Callable[..., None]
+    owner: Person, space_id: int, connection: psycopg.Connection, put_rows: Callable[..., None]
 ) -> None:
     base, shop = f"/console/spaces/{space_id}", Stage(connection, space_id)
     connection.execute("UPDATE spaces SET currency = 'EUR' WHERE id = %s", (space_id,))
@@ -26,12 +26,12 @@ def test_it_works(
 
     row = {"date": day, "platform": "google", "currency": "EUR", "account_id": "1",
            "campaign_id": "4711", "campaign_name": "Spring"}  # fmt: skip
-    put({**row, "amount": 25})
+    put_rows({**row, "amount": 25})
     click = touch(**ada, occurred_at=now - 12 * DAY, campaign_id="4711")
     shop.run(click, event(**ada, event_time=now - 10 * DAY, amount="100"))
     let_pass(shop, timedelta(days=8))
     assert "Nothing has changed" in owner.browser.get(f"{base}/campaigns/changes").text
-    put({**row, "amount": 40})
+    put_rows({**row, "amount": 40})
     shop.run(event(**ada, event_time=now - 9 * DAY, amount="20"))
     page = words(owner.browser.get(f"{base}/campaigns/changes?group=campaign").text)
     assert "Restated spend Newer reports from platforms" in page

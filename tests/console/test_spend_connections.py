@@ -13,7 +13,7 @@ from headwater.base.settings import Settings
 from headwater.spend.platforms.registry import PLATFORMS
 from tests.conftest import Running, run_application
 from tests.console.conftest import Counting, Person
-from tests.console.test_platforms import text_of
+from tests.console.test_platforms import page_text
 from tests.pulls.books import Books, fill
 from tests.pulls.meta.pretend import TOKEN, PretendMeta
 from tests.support.factories import Stage
@@ -27,7 +27,7 @@ def console(
     database_url: str, tmp_path_factory: pytest.TempPathFactory, passwords: Counting
 ) -> Iterator[Running]:
     """The application with a fake Meta."""
-    with FakePlatform(otherwise=PretendMeta(BOOKS)) as meta:
+    with FakePlatform(default=PretendMeta(BOOKS)) as meta:
         settings = Settings(
             rate_limit_factor=1000,
             data_dir=tmp_path_factory.mktemp("spend"),
@@ -43,11 +43,11 @@ def base(space_id: int) -> str:
     return f"/console/spaces/{space_id}/spend/connections"
 
 
-def connect(owner: Person, space_id: int, **typed: str) -> str:
+def connect(owner: Person, space_id: int, **fields: str) -> str:
     """Fill in the form, and return the text of the next page."""
     path = f"{base(space_id)}/connect/meta"
     account = {"settings.ad_account_id": BOOKS.account, "secrets.access_token": TOKEN}
-    return text_of(owner.browser.fill(path, path, **{**account, **typed}).text)
+    return page_text(owner.browser.fill(path, path, **{**account, **fields}).text)
 
 
 def test_it_works(owner: Person, space_id: int, connection: psycopg.Connection) -> None:
@@ -67,7 +67,7 @@ def test_it_works(owner: Person, space_id: int, connection: psycopg.Connection) 
 
 
 @pytest.mark.parametrize(
-    ("typed", "words"),
+    ("fields", "message"),
     [
         ({"secrets.access_token": "another"}, "Invalid OAuth access token"),
         ({"settings.ad_account_id": "99"}, "Object does not exist"),
@@ -75,10 +75,10 @@ def test_it_works(owner: Person, space_id: int, connection: psycopg.Connection) 
         ({"secrets.access_token": ""}, "is required"),
     ],
 )
-def test_bad_input(owner: Person, space_id: int, typed: dict[str, str], words: str) -> None:
+def test_bad_input(owner: Person, space_id: int, fields: dict[str, str], message: str) -> None:
     """Nothing is saved, and the page says what is wrong."""
-    page = connect(owner, space_id, **typed)
-    assert words in page
+    page = connect(owner, space_id, **fields)
+    assert message in page
     assert "No ad account is connected" in owner.browser.get(base(space_id)).text
 
 
@@ -102,7 +102,7 @@ def test_a_destination_lends_its_token(
     entered.
     """
     new = owner.browser.get(f"{base(space_id)}/connect/meta").text
-    assert "Use the token of Shop pixel" in text_of(new)
+    assert "Use the token of Shop pixel" in page_text(new)
     page = connect(owner, space_id, **{"secrets.access_token": "ignored", "destination_id": f"{destination}"})
     assert "Starting" in page
     assert "Shop pixel" in page
@@ -135,14 +135,14 @@ def test_a_token_that_cannot_be_used_is_not_offered(
     assert "the token of" not in owner.browser.get(f"{base(space_id)}/connect/meta").text
 
 
-@pytest.mark.parametrize("typed", ["999", "x", "\u0661"])
-def test_a_destination_that_is_not_there_lends_nothing(owner: Person, space_id: int, typed: str) -> None:
-    connect(owner, space_id, destination_id=typed)
+@pytest.mark.parametrize("fields", ["999", "x", "\u0661"])
+def test_a_destination_that_is_not_there_lends_nothing(owner: Person, space_id: int, fields: str) -> None:
+    connect(owner, space_id, destination_id=fields)
     assert "No ad account is connected" in owner.browser.get(base(space_id)).text
 
 
 @pytest.fixture
-def held(connection: psycopg.Connection, space_id: int) -> int:
+def held_connection(connection: psycopg.Connection, space_id: int) -> int:
     """A connection whose token has expired."""
     fault = {"fault": "token", "fault_message": "Session has expired", "failures": 1}
     return Stage(connection, space_id, "").spend_connection(
@@ -150,31 +150,31 @@ def held(connection: psycopg.Connection, space_id: int) -> int:
     )
 
 
-def test_a_held_connection_says_what_to_do(owner: Person, space_id: int, held: int) -> None:
-    text = text_of(owner.browser.get(f"{base(space_id)}/{held}").text)
+def test_a_held_connection_says_what_to_do(owner: Person, space_id: int, held_connection: int) -> None:
+    text = page_text(owner.browser.get(f"{base(space_id)}/{held_connection}").text)
     assert "Session has expired" in text
     assert "new token" in text
-    assert "Sign-in needed" in text_of(owner.browser.get(base(space_id)).text)
+    assert "Sign-in needed" in page_text(owner.browser.get(base(space_id)).text)
 
 
 def test_a_new_token_ends_the_hold(
-    owner: Person, space_id: int, held: int, connection: psycopg.Connection
+    owner: Person, space_id: int, held_connection: int, connection: psycopg.Connection
 ) -> None:
-    path = f"{base(space_id)}/{held}/settings"
+    path = f"{base(space_id)}/{held_connection}/settings"
     owner.browser.fill(path, path, **{"secrets.access_token": TOKEN})
-    assert status(connection, held) == "active"
+    assert status(connection, held_connection) == "active"
 
 
 def test_pause_resume_and_remove(
-    owner: Person, space_id: int, held: int, connection: psycopg.Connection
+    owner: Person, space_id: int, held_connection: int, connection: psycopg.Connection
 ) -> None:
-    page = f"{base(space_id)}/{held}"
+    page = f"{base(space_id)}/{held_connection}"
     owner.browser.fill(page, f"{page}/resume")
-    assert status(connection, held) == "active"
+    assert status(connection, held_connection) == "active"
     owner.browser.fill(page, f"{page}/pause")
-    assert status(connection, held) == "paused"
+    assert status(connection, held_connection) == "paused"
     owner.browser.fill(page, f"{page}/remove")
-    assert status(connection, held) is None
+    assert status(connection, held_connection) is None
 
 
 def status(connection: psycopg.Connection, connection_id: int) -> str | None:
@@ -198,6 +198,6 @@ def test_campaigns_without_visits_and_spend_without_an_account(
             (space_id, today, account + campaign, account, campaign),
         )
     stage.touchpoint(stage.contact(), "facebook_ads", campaign_id="11")
-    text = text_of(owner.browser.get(f"{base(space_id)}/{row}").text)
+    text = page_text(owner.browser.get(f"{base(space_id)}/{row}").text)
     assert "1 campaign spends, but no visit carries its tag" in text
     assert "1 row of Meta" in text

@@ -24,7 +24,7 @@ from tests.conftest import Running
 from tests.console.conftest import Person
 from tests.console.tables import Cell, PageTables
 from tests.mcp.assistants import Assistant, connect
-from tests.reports.spend_court import faults_of
+from tests.reports.spend_court import find_faults
 from tests.reports.spend_worlds import (
     ZONES,
     World,
@@ -87,19 +87,19 @@ def test_page_csv_api_assistant_and_model(
             world = make_world(stage, client, number // OF_A_WORLD)
             spendings = {target: world.spending(target) for target in ("EUR", "USD")}
         parameters = some_question(Random(f"report {number}"))
-        faults = faults_of_all(owner, client, assistant, spendings[parameters["currency"]], parameters)
+        faults = compare_interfaces(owner, client, assistant, spendings[parameters["currency"]], parameters)
         assert faults == [], (number, parameters)
 
 
-def faults_of_all(
+def compare_interfaces(
     owner: Person, client: httpx.Client, assistant: Assistant, spending: Spending,
-    asked: dict[str, Any],
+    parameters: dict[str, Any],
 ) -> list[str]:  # fmt: skip
     """Return the differences between any two interfaces to a report."""
-    response = client.get("/reports/spend", params=asked)
+    response = client.get("/reports/spend", params=parameters)
     answer = msgspec.json.decode(response.content)
-    faults = faults_of(answer, spending, asked)
-    result = assistant.result("query_spend", asked)
+    faults = find_faults(answer, spending, parameters)
+    result = assistant.result("query_spend", parameters)
     if response.status_code != 200:
         return faults + ["an assistant has it"] * (not result.get("isError"))
     faults += [
@@ -107,14 +107,14 @@ def faults_of_all(
         for name in answer
         if name != "snapshot" and result["structuredContent"].get(name) != answer[name]
     ]
-    text = client.get("/reports/spend", params=asked, headers={"Accept": "text/csv"}).text
-    faults += ["CSV is another"] * (list(csv.reader(text.splitlines())) != lines_of(answer))
-    if asked["currency"] == "EUR":
-        faults += faults_of_page(owner, assistant.space_id, answer, text, asked)
+    text = client.get("/reports/spend", params=parameters, headers={"Accept": "text/csv"}).text
+    faults += ["CSV is another"] * (list(csv.reader(text.splitlines())) != csv_lines(answer))
+    if parameters["currency"] == "EUR":
+        faults += compare_page(owner, assistant.space_id, answer, text, parameters)
     return faults
 
 
-def lines_of(answer: dict[str, Any]) -> list[list[str]]:
+def csv_lines(answer: dict[str, Any]) -> list[list[str]]:
     """Return the lines of an answer's CSV."""
     names = 0 if answer["columns"][0] == "spend" else 2
     if not names:
@@ -125,13 +125,13 @@ def lines_of(answer: dict[str, Any]) -> list[list[str]]:
     return [answer["columns"], *rows, ["", "unmatched", *unmatched]]
 
 
-def faults_of_page(
-    owner: Person, space_id: int, answer: dict[str, Any], text: str, asked: dict[str, Any]
+def compare_page(
+    owner: Person, space_id: int, answer: dict[str, Any], text: str, parameters: dict[str, Any]
 ) -> Iterator[str]:
     """Yield the differences of the page, or of its CSV, from the answer."""
-    if asked["group_by"] == "none":
+    if parameters["group_by"] == "none":
         return
-    params = {name: value for name, value in asked.items() if name not in ("limit", "currency")}
+    params = {name: value for name, value in parameters.items() if name not in ("limit", "currency")}
     params["group"] = params.pop("group_by")
     names = params.pop("event_names", None)
     params["conversion"] = CONVERSIONS[names and names[0]]
@@ -157,15 +157,15 @@ def faults_of_page(
     pairs = [*zip(listed_rows, rows, strict=True), (matched, answer["with_spend"])]
     pairs += [(total_cells, answer["totals"])]
     for cells, figures in pairs:
-        yield from _different(cells, figures, columns)
+        yield from _compare_cells(cells, figures, columns)
     ledger_names = [name for name in columns if name in ("spend", "impressions", "clicks")]
     if not unmatched_rows and answer["unmatched"]["spend"]:
         yield "the page lacks the unmatched spend"
     for cells in unmatched_rows:
-        yield from _different(cells, answer["unmatched"], ledger_names, columns)
+        yield from _compare_cells(cells, answer["unmatched"], ledger_names, columns)
 
 
-def _different(
+def _compare_cells(
     cells: list[Cell], figures: dict[str, Any], names: list[str], columns: list[str] | None = None
 ) -> Iterator[str]:
     places = {name: index for index, name in enumerate(columns or names, 1)}

@@ -103,6 +103,6 @@ def test_a_refusal_is_in_the_editors_log(script: Path) -> None:
         run(script, status=401)
 
 
-def test_no_other_editor(owner: Person, space_id: int) -> None:
+def test_other_scripts_are_not_found(owner: Person, space_id: int) -> None:
     path = f"/console/spaces/{space_id}/spend/connections/script/other"
     assert owner.browser.get(path).status_code == 404

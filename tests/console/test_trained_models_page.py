@@ -26,7 +26,7 @@ OF_MAY = "start_date=2026-05-01&end_date=2026-05-31"
 
 
 @pytest.fixture
-def sold(space_id: int, connection: psycopg.Connection, monkeypatch: pytest.MonkeyPatch) -> Stage:
+def trainable_space(space_id: int, connection: psycopg.Connection, monkeypatch: pytest.MonkeyPatch) -> Stage:
     """A Space with just enough buyers for a training run."""
     monkeypatch.setattr(store, "FEWEST_CONVERSIONS", BUYERS)
     stage = Stage(connection, space_id, "")
@@ -50,7 +50,7 @@ def rows(html: str, table: str) -> list[list[str]]:
     ]
 
 
-@pytest.mark.usefixtures("sold")
+@pytest.mark.usefixtures("trainable_space")
 def test_it_works(owner: Person, space_id: int) -> None:
     base = f"/console/spaces/{space_id}"
     page = make(owner, space_id)
@@ -71,7 +71,7 @@ def test_it_works(owner: Person, space_id: int) -> None:
         assert re.search(r'trained model <a href="[^"]+/trained-models/\d+">May</a> of purchase', text)
 
 
-@pytest.mark.usefixtures("sold")
+@pytest.mark.usefixtures("trainable_space")
 def test_another_is_chosen(owner: Person, space_id: int) -> None:
     make(owner, space_id)
     page = make(owner, space_id, name="June")
@@ -113,7 +113,7 @@ def test_without_a_trained_model_a_report_leads_there(owner: Person, space_id: i
         assert "Markov model needs a trained model" in answer.text, file
 
 
-def test_automatic_training_explains_its_state(owner: Person, space_id: int, sold: Stage) -> None:
+def test_automatic_training_explains_its_state(owner: Person, space_id: int, trainable_space: Stage) -> None:
     models_path = f"/console/spaces/{space_id}/trained-models"
 
     def state() -> str:
@@ -122,9 +122,9 @@ def test_automatic_training_explains_its_state(owner: Person, space_id: int, sol
     needed = FEWEST_CONVERSIONS
     assert f"Not trained yet. Needs {needed} orders with a visit (you have 0)." in state()
     assert "Train now" not in state()
-    plant_orders(sold, needed - 1)
+    plant_orders(trainable_space, needed - 1)
     assert f"(you have {needed - 1})." in state()
-    plant_orders(sold, 1)
+    plant_orders(trainable_space, 1)
     assert "enough orders, but automatic training is off" in state()
     owner.browser.fill(models_path, f"{models_path}/automatic", switch="on")
     assert "training starts next night" in state()

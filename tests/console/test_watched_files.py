@@ -16,7 +16,7 @@ from headwater.intake.watched.remedies import REMEDIES
 from headwater.spaces.accounts.roles import Role
 from tests.conftest import Running, run_application
 from tests.console.conftest import Counting, Person
-from tests.console.test_platforms import text_of
+from tests.console.test_platforms import page_text
 from tests.support.factories import Stage
 
 URL = "https://reports.example/daily.csv?signature=hidden"
@@ -51,14 +51,14 @@ def home(space_id: int) -> str:
     return f"/console/spaces/{space_id}/spend"
 
 
-def watch(owner: Person, space_id: int, **typed: str) -> str:
+def watch(owner: Person, space_id: int, **fields: str) -> str:
     """Fill in the form, and return the next page."""
     form = f"{home(space_id)}/watch"
-    query = f"?scheme={typed.get('scheme', 'https')}&kind={typed.get('kind', 'spend')}"
-    return owner.browser.fill(form + query, form, **{"address": URL, **typed}).text
+    query = f"?scheme={fields.get('scheme', 'https')}&kind={fields.get('kind', 'spend')}"
+    return owner.browser.fill(form + query, form, **{"address": URL, **fields}).text
 
 
-def stored(stage: Stage) -> list[dict[str, Any]]:
+def stored_files(stage: Stage) -> list[dict[str, Any]]:
     rows = stage.connection.execute(
         f"SELECT {', '.join(COLUMNS)} FROM watched_files WHERE space_id = %s ORDER BY id", (stage.space_id,)
     )
@@ -74,7 +74,7 @@ def test_it_works(owner: Person, space_id: int, stage: Stage) -> None:
     assert "Meta" in page
     assert "Bearer abc" not in page
     assert "signature=hidden" not in page
-    assert stored(stage) == [
+    assert stored_files(stage) == [
         {
             "kind": "spend", "name": "Meta", "address": URL, "status": "active",
             "settings": {"currency": "EUR"}, "secret_names": ["authorization"],
@@ -94,7 +94,7 @@ def test_kinds_of_addresses(
 ) -> None:
     example = ADDRESS_KINDS[scheme].example
     watch(owner, space_id, scheme=scheme, address=example, **secrets)
-    (row,) = stored(stage)
+    (row,) = stored_files(stage)
     assert (row["address"], row["name"]) == (example, "daily.csv")
     assert [f"secrets.{name}" for name in row["secret_names"]] == sorted(secrets)
 
@@ -103,14 +103,14 @@ def test_settings_of_each_kind_of_import(owner: Person, space_id: int, stage: St
     events = {"settings.event_name": "purchase", "settings.columns": "Mail:email\r\nNote:\r\n"}
     watch(owner, space_id, kind="events", **events)
     watch(owner, space_id, kind="spend", **S3, **SECRETS, **{"settings.region": "eu-central-1"})
-    assert [(row["kind"], row["settings"]) for row in stored(stage)] == [
+    assert [(row["kind"], row["settings"]) for row in stored_files(stage)] == [
         ("events", {"event_name": "purchase", "columns": ["Mail:email", "Note:"]}),
         ("spend", {"region": "eu-central-1"}),
     ]
 
 
 @pytest.mark.parametrize(
-    ("typed", "field"),
+    ("fields", "field"),
     [
         ({"address": ""}, "address"),
         ({"address": "https://127.0.0.1/x.csv"}, "address"),
@@ -123,39 +123,41 @@ def test_settings_of_each_kind_of_import(owner: Person, space_id: int, stage: St
         ({"name": "x" * 300}, "name"),
     ],
 )
-def test_refused_input(owner: Person, space_id: int, stage: Stage, typed: dict[str, str], field: str) -> None:
+def test_refused_input(
+    owner: Person, space_id: int, stage: Stage, fields: dict[str, str], field: str
+) -> None:
     """Nothing is stored, the error is next to its field, and the input is kept, except secrets."""
-    page = watch(owner, space_id, **{"name": "Kept name", "settings.platform": "kept_platform", **typed})
+    page = watch(owner, space_id, **{"name": "Kept name", "settings.platform": "kept_platform", **fields})
     assert f'id="{field}-refusal"' in page
     assert 'value="kept_platform"' in page
-    assert 'value="Kept name"' in page or "name" in typed
+    assert 'value="Kept name"' in page or "name" in fields
     assert "confidential" not in page
-    assert stored(stage) == []
+    assert stored_files(stage) == []
 
 
 def test_bad_secrets_are_refused(owner: Person, space_id: int, stage: Stage) -> None:
     google = {"scheme": "gs", "address": "gs://bucket/x.csv", "secrets.service_account_json": "{}"}
     assert 'role="alert"' in watch(owner, space_id, **google)
-    assert stored(stage) == []
+    assert stored_files(stage) == []
 
 
 def test_a_limit_of_addresses(owner: Person, space_id: int, stage: Stage) -> None:
     for _ in range(50):
         stage.watched_file()
     assert 'id="address-refusal"' in watch(owner, space_id)
-    assert len(stored(stage)) == 50
+    assert len(stored_files(stage)) == 50
 
 
-def test_changing(owner: Person, space_id: int, stage: Stage) -> None:
+def test_a_watched_file_is_changed(owner: Person, space_id: int, stage: Stage) -> None:
     """Secrets are kept while the host stays the same; cleared settings are removed."""
     watch(owner, space_id, **S3, **SECRETS, **{"settings.region": "eu-central-1", "settings.dates": "dmy"})
-    page = f"{home(space_id)}/watched/{only_id(stage)}"
+    page = f"{home(space_id)}/watched/{read_id(stage)}"
     form = f"{page}/settings"
     text = owner.browser.get(form).text
     assert S3["address"] in text
     assert "confidential" not in text
     owner.browser.fill(form, form, address="s3://bucket/2.csv", name="Second", **{"settings.dates": ""})
-    (row,) = stored(stage)
+    (row,) = stored_files(stage)
     assert (row["name"], row["address"]) == ("Second", "s3://bucket/2.csv")
     assert row["settings"] == {"region": "eu-central-1"}
     assert row["secret_names"] == ["access_key_id", "secret_access_key"]
@@ -163,12 +165,12 @@ def test_changing(owner: Person, space_id: int, stage: Stage) -> None:
     assert 'id="secrets-secret_access_key-refusal"' in refusal_text
     assert "s3://another/2.csv" in refusal_text
     owner.browser.fill(f"{form}?scheme=https", form, address=URL)
-    (row,) = stored(stage)
+    (row,) = stored_files(stage)
     assert (row["address"], row["name"], row["secret_names"]) == (URL, "Second", [])
     assert 'id="name-refusal"' in owner.browser.fill(form, form, name="").text
 
 
-def only_id(stage: Stage) -> int:
+def read_id(stage: Stage) -> int:
     row = stage.connection.execute(
         "SELECT id FROM watched_files WHERE space_id = %s", (stage.space_id,)
     ).fetchone()
@@ -183,7 +185,7 @@ def test_a_fault_says_what_to_do(
 ) -> None:
     columns = {"fault_message": "The server answered HTTP 400", "failures": 1, "failing_since": "2026-11-24"}
     file = stage.watched_file(fault=fault, status=status, **columns)
-    page = text_of(owner.browser.get(f"{home(space_id)}/watched/{file}").text)
+    page = page_text(owner.browser.get(f"{home(space_id)}/watched/{file}").text)
     assert REMEDIES[fault] in page
     assert "The server answered HTTP 400" in page
     assert "The server answered HTTP 400" in owner.browser.get(f"{home(space_id)}/connections").text
@@ -202,8 +204,8 @@ def test_its_imports(owner: Person, space_id: int, stage: Stage) -> None:
     page = owner.browser.get(f"{home(space_id)}/watched/{file}").text
     own_link, other_link = (f'/orders/imports/{row[0]}"' for row in jobs if row)
     assert own_link in page
-    assert "1,234" in text_of(page)
-    assert "56" in text_of(page)
+    assert "1,234" in page_text(page)
+    assert "56" in page_text(page)
     assert other_link not in page
 
 
@@ -214,11 +216,11 @@ def test_actions(owner: Person, space_id: int, stage: Stage) -> None:
     owner.browser.fill(page, f"{page}/fetch")
     assert is_due(stage)
     owner.browser.fill(page, f"{page}/pause")
-    assert [row["status"] for row in stored(stage)] == ["paused"]
+    assert [row["status"] for row in stored_files(stage)] == ["paused"]
     owner.browser.fill(page, f"{page}/resume")
-    assert [row["status"] for row in stored(stage)] == ["active"]
+    assert [row["status"] for row in stored_files(stage)] == ["active"]
     owner.browser.fill(page, f"{page}/remove")
-    assert stored(stage) == []
+    assert stored_files(stage) == []
 
 
 def is_due(stage: Stage) -> bool:

@@ -15,8 +15,8 @@ from tests.support.reading_fixtures import Api
 EMAIL = "ada@example.com"
 
 
-def create(api: Api, **more: Any) -> dict[str, Any]:
-    response = api.send("POST", "/contacts", json={"emails": [EMAIL], **more})
+def create(api: Api, **fields: Any) -> dict[str, Any]:
+    response = api.send("POST", "/contacts", json={"emails": [EMAIL], **fields})
     assert response.status_code == 201, response.text
     return response.json()
 
@@ -25,14 +25,14 @@ def fields(api: Api, **values: Any) -> dict[str, Any]:
     return create(api, custom_fields=values)["custom_fields"]
 
 
-def refused(api: Api, custom_fields: Any) -> dict[str, list[str]]:
+def refusal(api: Api, custom_fields: Any) -> dict[str, list[str]]:
     body = {"emails": [EMAIL], "custom_fields": custom_fields}
     response = api.send("POST", "/contacts", json=body)
     assert response.status_code == 422, response.text
     return response.json()["errors"]
 
 
-def stored(stage: Stage, columns: str) -> tuple[Any, ...]:
+def stored_columns(stage: Stage, columns: str) -> tuple[Any, ...]:
     query = f"SELECT {columns} FROM contacts WHERE space_id = %s"
     row = stage.connection.execute(query, (stage.space_id,)).fetchone()
     assert row is not None
@@ -43,7 +43,7 @@ def test_it_works(api: Api, stage: Stage) -> None:
     values = {"profile_field_1": "gold", "profile_field_16": "2.50", "profile_field_26": "2026-01-02"}
     assert fields(api, **values) == {**values, "profile_field_16": 2.5}
     columns = "profile_field_1, profile_field_16::text, profile_field_26::text"
-    assert stored(stage, columns) == ("gold", "2.5", "2026-01-02 00:00:00+00")
+    assert stored_columns(stage, columns) == ("gold", "2.5", "2026-01-02 00:00:00+00")
 
 
 def test_custom_fields_are_answered_only_when_they_were_given(api: Api) -> None:
@@ -56,7 +56,7 @@ def test_null_and_blank_are_unset(api: Api, stage: Stage) -> None:
               "profile_field_26": "\n", "profile_field_30": None}  # fmt: skip
     assert fields(api, **values) == {}
     slots = ", ".join(f"profile_field_{slot}" for slot in range(1, 31))
-    assert stored(stage, slots) == (None,) * 30
+    assert stored_columns(stage, slots) == (None,) * 30
 
 
 def test_all_slots_are_answered_in_order(api: Api) -> None:
@@ -68,10 +68,10 @@ def test_all_slots_are_answered_in_order(api: Api) -> None:
     assert list(answer) == [f"profile_field_{slot}" for slot in range(1, 31)]
 
 
-@pytest.mark.parametrize("given", [None, [], "x", 5, True, ["profile_field_1"]])
-def test_custom_fields_are_an_object(api: Api, given: Any) -> None:
+@pytest.mark.parametrize("value", [None, [], "x", 5, True, ["profile_field_1"]])
+def test_custom_fields_are_an_object(api: Api, value: Any) -> None:
     errors = {"custom_fields": ["The custom_fields must be an object."]}
-    assert refused(api, given) == errors
+    assert refusal(api, value) == errors
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_keys_are_slots(api: Api, key: str) -> None:
     field = f"custom_fields.{key}"
     rule = f"The {field} must be one of profile_field_1 to profile_field_30."
     for value in ("x", None):
-        assert refused(api, {key: value}) == {field: [rule]}
+        assert refusal(api, {key: value}) == {field: [rule]}
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_keys_are_slots(api: Api, key: str) -> None:
 )  # fmt: skip
 def test_values_have_the_type_of_their_slot(api: Api, slot: int, value: Any, rule: str) -> None:
     field = f"custom_fields.profile_field_{slot}"
-    assert refused(api, {f"profile_field_{slot}": value}) == {field: [f"The {field} {rule}"]}
+    assert refusal(api, {f"profile_field_{slot}": value}) == {field: [f"The {field} {rule}"]}
 
 
 def test_text_is_stored_as_written(api: Api) -> None:
@@ -110,20 +110,20 @@ def test_text_is_stored_as_written(api: Api) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"),
+    ("text", "answered_value"),
     [("0", "0"), ("-3", "-3"), ("1.50", "1.5"), ('" 7.25 "', "7.25"), ('"1e3"', "1000"),
      ("1e24", "1" + "0" * 24), ("0." + "1" * 60, "0.1111111111"), ("-0.0", "0")],
 )  # fmt: skip
-def test_numbers_are_exact(api: Api, stage: Stage, text: str, shown: str) -> None:
+def test_numbers_are_exact(api: Api, stage: Stage, text: str, answered_value: str) -> None:
     body = f'{{"emails": ["{EMAIL}"], "custom_fields": {{"profile_field_16": {text}}}}}'
     response = api.send("POST", "/contacts", content=body)
     assert response.status_code == 201, response.text
-    assert f'"profile_field_16":{shown}}}' in response.text
-    assert stored(stage, "profile_field_16::text") == (shown,)
+    assert f'"profile_field_16":{answered_value}}}' in response.text
+    assert stored_columns(stage, "profile_field_16::text") == (answered_value,)
 
 
 @pytest.mark.parametrize(
-    ("zone", "sent", "moment", "shown"),
+    ("zone", "value", "moment", "answered_value"),
     [
         ("UTC", "2026-01-02", "2026-01-02T00:00:00Z", "2026-01-02"),
         ("UTC", "2026-01-02T00:00:00Z", "2026-01-02T00:00:00Z", "2026-01-02"),
@@ -141,22 +141,22 @@ def test_numbers_are_exact(api: Api, stage: Stage, text: str, shown: str) -> Non
     ],
 )
 def test_days_are_midnights_in_the_space_s_zone(
-    client: httpx.Client, connection: psycopg.Connection, zone: str, sent: str, moment: str,
-    shown: str,
+    client: httpx.Client, connection: psycopg.Connection, zone: str, value: str, moment: str,
+    answered_value: str,
 ) -> None:  # fmt: skip
     stage = make_stage(connection, timezone=zone)
-    answer = fields(Api(client, stage.key), profile_field_26=sent)
-    assert answer == {"profile_field_26": shown}
-    assert stored(stage, "profile_field_26") == (datetime.fromisoformat(moment),)
+    answer = fields(Api(client, stage.key), profile_field_26=value)
+    assert answer == {"profile_field_26": answered_value}
+    assert stored_columns(stage, "profile_field_26") == (datetime.fromisoformat(moment),)
 
 
 @pytest.mark.parametrize(
-    ("zone", "sent"),
+    ("zone", "value"),
     [("Asia/Kolkata", "0001-01-01"), ("America/New_York", "0001-01-01"),
      ("Asia/Tokyo", "9999-12-31"), ("Asia/Tokyo", "9999-12-31T23:59:59Z")],
 )  # fmt: skip
 def test_the_calendar_s_ends(
-    client: httpx.Client, connection: psycopg.Connection, zone: str, sent: str
+    client: httpx.Client, connection: psycopg.Connection, zone: str, value: str
 ) -> None:
     stage = make_stage(connection, timezone=zone)
-    assert fields(Api(client, stage.key), profile_field_30=sent) == {"profile_field_30": sent}
+    assert fields(Api(client, stage.key), profile_field_30=value) == {"profile_field_30": value}

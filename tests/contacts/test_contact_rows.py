@@ -98,7 +98,7 @@ def test_each_type_of_field_is_shown_as_itself(api: Api, stage: Stage) -> None:
 
 
 @pytest.mark.parametrize(
-    ("zone", "stored", "shown"),
+    ("zone", "stored_value", "answered_value"),
     [
         ("UTC", "2026-05-13T00:00:00Z", "2026-05-13"),
         ("America/New_York", "2026-05-13T04:00:00Z", "2026-05-13"),
@@ -112,12 +112,12 @@ def test_each_type_of_field_is_shown_as_itself(api: Api, stage: Stage) -> None:
     ],
 )
 def test_a_day_is_told_from_a_moment(
-    client: httpx.Client, connection: psycopg.Connection, zone: str, stored: str, shown: str
+    client: httpx.Client, connection: psycopg.Connection, zone: str, stored_value: str, answered_value: str
 ) -> None:
     stage = make_stage(connection, zone)
-    stage.contact(profile_field_26=stored)
+    stage.contact(profile_field_26=stored_value)
     (row,) = rows(Api(client, stage.key), **RANGE, **FIELDS)
-    assert row["profile_field_26"] == shown
+    assert row["profile_field_26"] == answered_value
 
 
 def test_labels_replace_the_names_of_fields(api: Api, stage: Stage) -> None:

@@ -38,7 +38,7 @@ def create(api: Api, **body: Any) -> dict[str, Any]:
     return response.json()
 
 
-def refused(api: Api, body: Any) -> dict[str, list[str]]:
+def refusal(api: Api, body: Any) -> dict[str, list[str]]:
     response = api.send("POST", "/contacts", json=body)
     assert response.status_code == 422, response.text
     return response.json()["errors"]
@@ -112,7 +112,7 @@ def test_events_find_the_oldest_contact_with_the_address(api: Api, stage: Stage)
     create(api)
     pipeline = Pipeline(stage.connection, stage.space_id)
     [receipt] = pipeline.run(event(email=EMAIL, full_name="Ann"))
-    assert pipeline.contact_of(receipt) == oldest
+    assert pipeline.find_contact(receipt) == oldest
     assert rows(stage, "contacts", "email, name, merged_into") == [
         ("ada@example.com", None, None), ("first@example.com", "Ann", None),
     ]  # fmt: skip
@@ -157,7 +157,7 @@ def test_unknown_keys_are_ignored(api: Api, stage: Stage) -> None:
     ],
 )
 def test_addresses_are_required(api: Api, body: Any, errors: dict[str, list[str]]) -> None:
-    assert refused(api, body) == errors
+    assert refusal(api, body) == errors
 
 
 @pytest.mark.parametrize(
@@ -166,14 +166,14 @@ def test_addresses_are_required(api: Api, body: Any, errors: dict[str, list[str]
 )  # fmt: skip
 def test_each_address_must_be_one(api: Api, item: Any) -> None:
     errors = {"emails.1": ["The emails.1 must be a valid e-mail address."]}
-    assert refused(api, {"emails": [EMAIL, item]}) == errors
+    assert refusal(api, {"emails": [EMAIL, item]}) == errors
 
 
 @pytest.mark.parametrize("name", ["phones", "names", "locations"])
-@pytest.mark.parametrize("given", [None, "Ann", {"0": "Ann"}, 5, True])
-def test_other_collections_are_arrays(api: Api, name: str, given: Any) -> None:
+@pytest.mark.parametrize("value", [None, "Ann", {"0": "Ann"}, 5, True])
+def test_other_collections_are_arrays(api: Api, name: str, value: Any) -> None:
     errors = {name: [f"The {name} must be an array."]}
-    assert refused(api, {"emails": [EMAIL], name: given}) == errors
+    assert refusal(api, {"emails": [EMAIL], name: value}) == errors
 
 
 @pytest.mark.parametrize(("name", "longest"), [("phones", 64), ("names", 255), ("locations", 255)])
@@ -182,11 +182,11 @@ def test_other_values_are_bounded_strings(api: Api, name: str, longest: int) -> 
     assert create(api, **{name: fits})[name] == fits
     for item in ("ü" * (longest + 1), None, 5, 1.5, False, [], {}):
         rule = f"The {name}.1 must be a string of at most {longest} characters."
-        assert refused(api, {"emails": [EMAIL], name: ["x", item]}) == {f"{name}.1": [rule]}
+        assert refusal(api, {"emails": [EMAIL], name: ["x", item]}) == {f"{name}.1": [rule]}
     hundred_values = [f"{number:03}" for number in range(100)]
     assert create(api, **{name: hundred_values})[name] == hundred_values
     rule = f"The {name} must not have more than 100 items."
-    assert refused(api, {"emails": [EMAIL], name: [*hundred_values, "x"]}) == {name: [rule]}
+    assert refusal(api, {"emails": [EMAIL], name: [*hundred_values, "x"]}) == {name: [rule]}
 
 
 def test_everything_wrong_is_told_at_once_and_nothing_is_stored(api: Api, stage: Stage) -> None:
@@ -199,7 +199,7 @@ def test_everything_wrong_is_told_at_once_and_nothing_is_stored(api: Api, stage:
 
 
 def test_text_that_cannot_be_stored_is_named(api: Api) -> None:
-    assert set(refused(api, {"emails": [EMAIL], "names": ["a\0b"]})) == {"names.0"}
+    assert set(refusal(api, {"emails": [EMAIL], "names": ["a\0b"]})) == {"names.0"}
     body = b'{"emails": ["ada@example.com"], "custom_fields": {"profile_field_1": "\\ud800"}}'
     response = api.send("POST", "/contacts", content=body)
     assert response.status_code == 422

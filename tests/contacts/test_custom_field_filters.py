@@ -26,36 +26,41 @@ TEXTS = [
 NUMBERS = [None, "-5", "0", "0.0000001", "1", "1.5", "2", "10", "1000000"]
 
 
-def is_word(stored: str, value: str) -> bool:
+def is_word(stored_value: str, value: str) -> bool:
     """Return whether the value is in the text without a letter, digit or `_` on either side."""
-    for index in range(len(stored) - len(value) + 1):
-        around = stored[max(0, index - 1) : index] + stored[index + len(value) : index + len(value) + 1]
-        if stored.startswith(value, index) and not re.search(r"\w", around):
+    for index in range(len(stored_value) - len(value) + 1):
+        around = (
+            stored_value[max(0, index - 1) : index]
+            + stored_value[index + len(value) : index + len(value) + 1]
+        )
+        if stored_value.startswith(value, index) and not re.search(r"\w", around):
             return True
     return False
 
 
 Texts = Callable[[str, str], bool]
 TEXT_ORACLE: dict[str, Texts] = {
-    "equal_to": lambda stored, value: stored == value,
-    "not_equal_to": lambda stored, value: stored not in ("", value),
-    "contains": lambda stored, value: value in stored,
-    "not_contains": lambda stored, value: stored != "" and value not in stored,
+    "equal_to": lambda stored_value, value: stored_value == value,
+    "not_equal_to": lambda stored_value, value: stored_value not in ("", value),
+    "contains": lambda stored_value, value: value in stored_value,
+    "not_contains": lambda stored_value, value: stored_value != "" and value not in stored_value,
     "starts_with": str.startswith,
     "ends_with": str.endswith,
     "contains_word": is_word,
-    "any": lambda stored, _: stored != "",
-    "unknown": lambda stored, _: stored == "",
+    "any": lambda stored_value, _: stored_value != "",
+    "unknown": lambda stored_value, _: stored_value == "",
 }
 NUMBER_ORACLE: dict[str, Callable[[Decimal | None, Decimal], bool]] = {
-    "equal_to": lambda stored, value: stored == value,
-    "not_equal_to": lambda stored, value: stored is not None and stored != value,
-    "greater_than": lambda stored, value: stored is not None and stored > value,
-    "greater_than_or_equal_to": lambda stored, value: stored is not None and stored >= value,
-    "less_than": lambda stored, value: stored is not None and stored < value,
-    "less_than_or_equal_to": lambda stored, value: stored is not None and stored <= value,
-    "any": lambda stored, _: stored is not None and stored > 0,
-    "unknown": lambda stored, _: stored is None or stored == 0,
+    "equal_to": lambda stored_value, value: stored_value == value,
+    "not_equal_to": lambda stored_value, value: stored_value is not None and stored_value != value,
+    "greater_than": lambda stored_value, value: stored_value is not None and stored_value > value,
+    "greater_than_or_equal_to": lambda stored_value, value: (
+        stored_value is not None and stored_value >= value
+    ),
+    "less_than": lambda stored_value, value: stored_value is not None and stored_value < value,
+    "less_than_or_equal_to": lambda stored_value, value: stored_value is not None and stored_value <= value,
+    "any": lambda stored_value, _: stored_value is not None and stored_value > 0,
+    "unknown": lambda stored_value, _: stored_value is None or stored_value == 0,
 }
 DATE_ORACLE: dict[str, Callable[[date, list[date]], bool]] = {
     "equal_to": lambda day, given: day == given[0],
@@ -80,7 +85,7 @@ def stored_values(stage: Stage, field: str, values: list[Any]) -> dict[int, Any]
     return {stage.event(stage.contact(**{field: value})): value for value in values}
 
 
-def found(api: Api, **members: str) -> set[int]:
+def find_contacts(api: Api, **members: str) -> set[int]:
     return {row["id"] for row in api.rows(**condition(**members))}
 
 
@@ -91,7 +96,7 @@ def test_text(api: Api, stage: Stage, operator: str) -> None:
         expected = {
             event_id for event_id, text in stored_by_event.items() if TEXT_ORACLE[operator](text or "", value)
         }
-        assert found(api, field="profile_field_15", operator=operator, value=value) == expected, value
+        assert find_contacts(api, field="profile_field_15", operator=operator, value=value) == expected, value
 
 
 @pytest.mark.parametrize("operator", NUMBER_ORACLE)
@@ -104,7 +109,7 @@ def test_numbers(api: Api, stage: Stage, operator: str) -> None:
             for event_id, number in stored_by_event.items()
             if NUMBER_ORACLE[operator](number, Decimal(text))
         }
-        assert found(api, field="profile_field_16", operator=operator, value=text) == expected, text
+        assert find_contacts(api, field="profile_field_16", operator=operator, value=text) == expected, text
 
 
 def dates_around(days: list[date], zone: ZoneInfo) -> list[datetime]:
@@ -139,9 +144,9 @@ def test_dates(client: httpx.Client, connection: psycopg.Connection, operator: s
         }
         start, end = map(str, days)
         operands = {"start": start, "end": end} if operator == "between" else {"value": start}
-        assert found(api, field=field, operator=operator, **operands) == expected
+        assert find_contacts(api, field=field, operator=operator, **operands) == expected
         as_time = {name: f"{text} 10:00:00" for name, text in operands.items()}
-        assert found(api, field=field, operator=operator, **as_time) == expected
+        assert find_contacts(api, field=field, operator=operator, **as_time) == expected
 
 
 @pytest.mark.parametrize("zone_name", ZONES)
@@ -159,7 +164,7 @@ def test_ages(client: httpx.Client, connection: psycopg.Connection, operator: st
             if moment and AGE_ORACLE[operator]((today - moment.astimezone(zone).date()).days, count)
         }
         parameters = {"field": "profile_field_30", "operator": operator, "value": str(count)}
-        assert found(Api(client, stage.key), **parameters) == expected, count
+        assert find_contacts(Api(client, stage.key), **parameters) == expected, count
         assert datetime.now(zone).date() == today, "the test ran over midnight"
 
 
@@ -167,8 +172,8 @@ def test_dates_filled_or_not(api: Api, stage: Stage) -> None:
     empty_event, filled_event = stored_values(
         stage, "profile_field_28", [None, datetime(2026, 5, 1, tzinfo=UTC)]
     )
-    assert found(api, field="profile_field_28", operator="any") == {filled_event}
-    assert found(api, field="profile_field_28", operator="unknown") == {empty_event}
+    assert find_contacts(api, field="profile_field_28", operator="any") == {filled_event}
+    assert find_contacts(api, field="profile_field_28", operator="unknown") == {empty_event}
 
 
 def test_no_operator_is_left_out() -> None:
@@ -277,7 +282,7 @@ def test_a_json_list_says_the_same(api: Api, stage: Stage) -> None:
     for value in (2, "2", 2.0):
         rows = api.rows(**as_json({**condition_at_two, "value": value}))
         assert {stored_by_event[row["id"]] for row in rows} == {3}
-    assert found(api, **condition_at_two, value="2") == {row["id"] for row in rows}
+    assert find_contacts(api, **condition_at_two, value="2") == {row["id"] for row in rows}
 
 
 @pytest.mark.parametrize(

@@ -75,14 +75,14 @@ def test_it_matches_every_address_of_a_contact(api: Api, stage: Stage, form: str
 
 
 @both_forms
-def test_nobody_is_404(api: Api, form: str) -> None:
+def test_an_unknown_address_is_404(api: Api, form: str) -> None:
     response = find(api, form, "nobody@example.com")
     assert response.status_code == 404
     assert response.json() == {"message": "Contact not found."}
 
 
 @both_forms
-def test_several_are_409(api: Api, stage: Stage, form: str) -> None:
+def test_an_address_of_several_contacts_is_409(api: Api, stage: Stage, form: str) -> None:
     contact_ids = [person(stage, f"{n}@example.com", "info@example.com") for n in range(3)]
     merge(stage, contact_ids[2], contact_ids[0])
     response = find(api, form, "info@example.com")
@@ -107,7 +107,7 @@ def test_a_malformed_address_is_refused(api: Api, form: str, email: str) -> None
     ["/contacts/by-email", "/contacts/by-email?email=", "/contacts/by-email/",
      "/contacts/by-email/%20", "/contacts/by-email?email=%20"],
 )  # fmt: skip
-def test_none_is_refused(api: Api, path: str) -> None:
+def test_a_missing_address_is_refused(api: Api, path: str) -> None:
     assert errors(api.get(path)) == {"email": ["The email is required."]}
 
 

@@ -176,10 +176,14 @@ def test_both_dates_are_required_without_an_address(api: Api) -> None:
 
 
 @pytest.mark.parametrize("email", [{}, {"email": "ada@example.com"}])
-@pytest.mark.parametrize(("given", "missing"), [("start_date", "end_date"), ("end_date", "start_date")])
-def test_one_date_alone_is_refused(api: Api, email: dict[str, str], given: str, missing: str) -> None:
-    assert errors(api, **email, **{given: RANGE[given]}) == {
-        missing: [f"The {missing} is required with {given}."]
+@pytest.mark.parametrize(
+    ("date_parameter", "missing"), [("start_date", "end_date"), ("end_date", "start_date")]
+)
+def test_one_date_alone_is_refused(
+    api: Api, email: dict[str, str], date_parameter: str, missing: str
+) -> None:
+    assert errors(api, **email, **{date_parameter: RANGE[date_parameter]}) == {
+        missing: [f"The {missing} is required with {date_parameter}."]
     }
 
 

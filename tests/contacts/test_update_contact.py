@@ -39,7 +39,7 @@ def update(api: Api, contact_id: int, **body: Any) -> dict[str, Any]:
     return response.json()
 
 
-def refused(api: Api, contact_id: int, body: Any) -> dict[str, list[str]]:
+def refusal(api: Api, contact_id: int, body: Any) -> dict[str, list[str]]:
     response = api.send("PUT", f"/contacts/{contact_id}", json=body)
     assert response.status_code == 422, response.text
     return response.json()["errors"]
@@ -53,7 +53,7 @@ def columns(stage: Stage, contact_id: int, names: str) -> tuple[Any, ...]:
     return row
 
 
-def held(stage: Stage, contact_id: int, columns: str = "kind, value") -> list[tuple[Any, ...]]:
+def current_values(stage: Stage, contact_id: int, columns: str = "kind, value") -> list[tuple[Any, ...]]:
     """Return a contact's current values by kind, the most recent first."""
     return stage.connection.execute(
         f"SELECT {columns} FROM contact_identifiers WHERE space_id = %s AND contact_id = %s"
@@ -63,10 +63,10 @@ def held(stage: Stage, contact_id: int, columns: str = "kind, value") -> list[tu
 
 
 def values(stage: Stage, contact_id: int, kind: str) -> list[str]:
-    return [value for value_kind, value in held(stage, contact_id) if value_kind == kind]
+    return [value for value_kind, value in current_values(stage, contact_id) if value_kind == kind]
 
 
-def merged(stage: Stage) -> tuple[int, int]:
+def make_merged_contact(stage: Stage) -> tuple[int, int]:
     """Make a contact and another one merged into it, through events."""
     pipeline = Pipeline(stage.connection, stage.space_id)
     pipeline.run(event(email="old@example.com", phone="1", full_name="Ann"))
@@ -105,7 +105,7 @@ def test_an_empty_array_wipes(api: Api, stage: Stage, contact_id: int, name: str
     assert update(api, contact_id, **{name: []})[name] == []
     assert values(stage, contact_id, kind) == []
     assert columns(stage, contact_id, kind) == (None,)
-    assert len(held(stage, contact_id)) == 6
+    assert len(current_values(stage, contact_id)) == 6
 
 
 def test_other_identifiers_are_left_alone(api: Api, stage: Stage) -> None:
@@ -114,7 +114,7 @@ def test_other_identifiers_are_left_alone(api: Api, stage: Stage) -> None:
         stage.identifier(contact_id, kind, "x")
     update(api, contact_id, emails=[], phones=[], names=["x"], locations=[])
     kinds = ["fingerprint", "name", "tracking_id", "trk_token"]
-    assert [kind for kind, _ in held(stage, contact_id)] == kinds
+    assert [kind for kind, _ in current_values(stage, contact_id)] == kinds
 
 
 def test_custom_fields_are_replaced_as_a_whole(api: Api, stage: Stage, contact_id: int) -> None:
@@ -124,7 +124,7 @@ def test_custom_fields_are_replaced_as_a_whole(api: Api, stage: Stage, contact_i
     assert answer == {"id": contact_id, "custom_fields": stored_values, "message": "Contact updated."}
     slots = "profile_field_1, profile_field_2, profile_field_16::text, profile_field_26"
     assert columns(stage, contact_id, slots) == (None, "x", "4.5", None)
-    assert len(held(stage, contact_id)) == 8
+    assert len(current_values(stage, contact_id)) == 8
     assert update(api, contact_id, custom_fields={})["custom_fields"] == {}
     assert columns(stage, contact_id, slots) == (None,) * 4
 
@@ -141,7 +141,7 @@ def test_a_value_that_stays_keeps_its_first_sight_and_all_are_fresh(api: Api, st
     contact_id = stage.contact(email="b@example.com")
     recent = [stage.identifier(contact_id, "email", f"{letter}@example.com") for letter in "abc"]
     update(api, contact_id, emails=["d@example.com", "a@example.com", "b@example.com"])
-    rows = held(stage, contact_id, "value, first_seen_at, since, recency")
+    rows = current_values(stage, contact_id, "value, first_seen_at, since, recency")
     assert [row[0][0] for row in rows] == ["d", "a", "b"]
     assert [row[1] == NOON for row in rows] == [False, True, True]
     assert [row[2] for row in rows][1:] == recent[:2]
@@ -163,8 +163,8 @@ def test_an_event_with_a_removed_address_is_somebody_else_s(api: Api, stage: Sta
     update(api, contact_id, emails=["b@example.com"])
     pipeline = Pipeline(stage.connection, stage.space_id)
     removed_event, kept_event = pipeline.run(event(email="a@example.com"), event(email="b@example.com"))
-    assert pipeline.contact_of(kept_event) == contact_id
-    assert pipeline.contact_of(removed_event) not in {contact_id, None}
+    assert pipeline.find_contact(kept_event) == contact_id
+    assert pipeline.find_contact(removed_event) not in {contact_id, None}
     assert pipeline.rows("merges", "id") == []
     assert values(stage, contact_id, "email") == ["b@example.com"]
 
@@ -173,16 +173,16 @@ def test_an_added_address_finds_the_contact(api: Api, stage: Stage, contact_id: 
     update(api, contact_id, emails=["  New@Example.com"])
     pipeline = Pipeline(stage.connection, stage.space_id)
     [receipt] = pipeline.run(event(email="new@example.com"))
-    assert pipeline.contact_of(receipt) == contact_id
+    assert pipeline.find_contact(receipt) == contact_id
 
 
 def test_a_contact_without_addresses_is_anonymous(api: Api, stage: Stage) -> None:
     pipeline = Pipeline(stage.connection, stage.space_id)
     [first] = pipeline.run(event(email="a@example.com", trk_token="t"))
-    contact_id = pipeline.contact_of(first)
+    contact_id = pipeline.find_contact(first)
     update(api, contact_id, emails=[])
     [second] = pipeline.run(event(email="b@example.com", trk_token="t"))
-    assert pipeline.contact_of(second) == contact_id
+    assert pipeline.find_contact(second) == contact_id
     assert columns(stage, contact_id, "email") == ("b@example.com",)
 
 
@@ -211,30 +211,30 @@ def test_after_any_updates_the_last_of_each_kind_counts(
 
 
 def test_a_merged_id_stands_for_the_canonical_contact(api: Api, stage: Stage) -> None:
-    survivor, loser = merged(stage)
+    survivor, loser = make_merged_contact(stage)
     before = columns(stage, loser, "*")
     answer = update(api, loser, emails=["new@example.com"], custom_fields={"profile_field_1": "x"})
     assert answer["id"] == survivor
     assert columns(stage, survivor, "email, profile_field_1") == ("new@example.com", "x")
     assert values(stage, survivor, "email") == ["new@example.com"]
-    assert held(stage, loser) == []
+    assert current_values(stage, loser) == []
     assert columns(stage, loser, "*") == before
 
 
 def test_values_of_merged_contacts_are_replaced_too(api: Api, stage: Stage) -> None:
-    survivor, loser = merged(stage)
+    survivor, loser = make_merged_contact(stage)
     assert sorted(values(stage, survivor, "phone")) == ["1", "2"]
     update(api, survivor, phones=["3"], emails=[])
     assert values(stage, survivor, "phone") == ["3"]
     pipeline = Pipeline(stage.connection, stage.space_id)
     [receipt] = pipeline.run(event(email="old@example.com"))
-    assert pipeline.contact_of(receipt) not in {survivor, loser}
+    assert pipeline.find_contact(receipt) not in {survivor, loser}
 
 
 def test_a_value_that_came_with_a_merged_contact_becomes_the_survivor_s_own(api: Api, stage: Stage) -> None:
-    survivor, loser = merged(stage)
+    survivor, loser = make_merged_contact(stage)
     update(api, survivor, phones=["2"])
-    rows = held(stage, survivor, "kind, value, origin_id, first_seen_at")
+    rows = current_values(stage, survivor, "kind, value, origin_id, first_seen_at")
     phones = [row[1:] for row in rows if row[0] == "phone"]
     assert [row[:2] for row in phones] == [("2", survivor), ("2", loser)]
     assert phones[0][2] == phones[1][2] < datetime(2026, 1, 1, tzinfo=UTC)
@@ -245,33 +245,33 @@ def test_a_value_that_came_with_a_merged_contact_becomes_the_survivor_s_own(api:
 
 @pytest.mark.parametrize("body", [{}, {"company_id": 1}, {"email": "a@example.com", "id": 5}])
 def test_something_updatable_is_needed(api: Api, stage: Stage, contact_id: int, body: dict[str, Any]) -> None:
-    before = held(stage, contact_id)
+    before = current_values(stage, contact_id)
     response = api.send("PUT", f"/contacts/{contact_id}", json=body)
     assert response.status_code == 422
     rule = "At least one of emails, phones, names, locations, custom_fields must be given."
     assert response.json() == {"message": rule, "errors": {"body": [rule]}}
-    assert held(stage, contact_id) == before
+    assert current_values(stage, contact_id) == before
 
 
 @pytest.mark.parametrize("name", COLLECTIONS)
-@pytest.mark.parametrize("given", [None, "a@example.com", {}, 5])
-def test_collections_are_arrays(api: Api, contact_id: int, name: str, given: Any) -> None:
-    assert refused(api, contact_id, {name: given}) == {name: [f"The {name} must be an array."]}
+@pytest.mark.parametrize("value", [None, "a@example.com", {}, 5])
+def test_collections_are_arrays(api: Api, contact_id: int, name: str, value: Any) -> None:
+    assert refusal(api, contact_id, {name: value}) == {name: [f"The {name} must be an array."]}
 
 
-@pytest.mark.parametrize("given", [None, [], "x", 5])
-def test_custom_fields_are_an_object(api: Api, contact_id: int, given: Any) -> None:
+@pytest.mark.parametrize("value", [None, [], "x", 5])
+def test_custom_fields_are_an_object(api: Api, contact_id: int, value: Any) -> None:
     errors = {"custom_fields": ["The custom_fields must be an object."]}
-    assert refused(api, contact_id, {"custom_fields": given}) == errors
+    assert refusal(api, contact_id, {"custom_fields": value}) == errors
 
 
 def test_every_item_at_fault_is_named_and_nothing_changes(api: Api, stage: Stage, contact_id: int) -> None:
-    before = held(stage, contact_id), columns(stage, contact_id, "*")
+    before = current_values(stage, contact_id), columns(stage, contact_id, "*")
     body = {
         "emails": ["new@example.com", "x", ""], "phones": ["1", 2], "names": ["N" * 256],
         "locations": ["x"] * 101, "custom_fields": {"profile_field_17": "x", "other": 1},
     }  # fmt: skip
-    assert refused(api, contact_id, body) == {
+    assert refusal(api, contact_id, body) == {
         "emails.1": ["The emails.1 must be a valid e-mail address."],
         "emails.2": ["The emails.2 must be a valid e-mail address."],
         "phones.1": ["The phones.1 must be a string of at most 64 characters."],
@@ -282,7 +282,7 @@ def test_every_item_at_fault_is_named_and_nothing_changes(api: Api, stage: Stage
         "custom_fields.other": [
             "The custom_fields.other must be one of profile_field_1 to profile_field_30."],
     }  # fmt: skip
-    assert (held(stage, contact_id), columns(stage, contact_id, "*")) == before
+    assert (current_values(stage, contact_id), columns(stage, contact_id, "*")) == before
 
 
 @pytest.mark.parametrize("bad_id", ["x", "-1", "1.0", "9" * 19, "%20", "0x1"])
@@ -305,7 +305,7 @@ def test_a_contact_of_another_space_is_unknown(api: Api, connection: psycopg.Con
     assert foreign.status_code == unknown.status_code == 404
     assert foreign.content == unknown.content == b'{"message":"Contact not found."}'
     assert columns(other_stage, foreign_id, "name, profile_field_1") == ("Ann", None)
-    assert held(other_stage, foreign_id) == []
+    assert current_values(other_stage, foreign_id) == []
 
 
 def test_an_address_of_another_space_does_not_matter(
@@ -314,10 +314,10 @@ def test_an_address_of_another_space_does_not_matter(
     other_stage = make_stage(connection)
     other_id = other_stage.contact()
     other_stage.identifier(other_id, "email", "shared@example.com")
-    before = held(other_stage, other_id, "*")
+    before = current_values(other_stage, other_id, "*")
     update(api, contact_id, emails=["shared@example.com"])
     update(api, contact_id, emails=[])
-    assert held(other_stage, other_id, "*") == before
+    assert current_values(other_stage, other_id, "*") == before
     assert values(stage, contact_id, "email") == []
 
 

@@ -20,11 +20,11 @@ CONNECTIONS_PER_SPACE = 2
 class Tally:
     """The totals of several rounds."""
 
-    acknowledged: int = 0
-    rejected: int = 0
-    unknown: int = 0
+    acknowledged_count: int = 0
+    rejected_count: int = 0
+    unknown_count: int = 0
     """Events whose fate the client learned only by resending them."""
-    stored_unknown: int = 0
+    stored_unknown_count: int = 0
     """The part of them that had been stored."""
     faults: list[str] = field(default_factory=list)
     verdicts: list[Verdict] = field(default_factory=list)
@@ -35,8 +35,9 @@ class Tally:
         )
         return (
             f"{len(self.verdicts)} rounds, {len(self.faults)} faults: "
-            f"{self.acknowledged} acknowledged, {self.rejected} rejected, {self.unknown} unknown "
-            f"of which {self.stored_unknown} were stored; {lost_count} lost, {doubled_count} doubled"
+            f"{self.acknowledged_count} acknowledged, {self.rejected_count} rejected, "
+            f"{self.unknown_count} unknown of which {self.stored_unknown_count} were stored; "
+            f"{lost_count} lost, {doubled_count} doubled"
         )
 
 
@@ -76,16 +77,16 @@ class Campaign:
         """Resend unknown events, judge before and after, and add the verdict to the tally."""
         self.service.drain()
         verdict = self._judge(ledger, prefix)
-        self.tally.acknowledged += len(ledger.keys(Outcome.OK))
-        self.tally.rejected += len(ledger.keys(Outcome.REJECTED))
+        self.tally.acknowledged_count += len(ledger.keys(Outcome.OK))
+        self.tally.rejected_count += len(ledger.keys(Outcome.REJECTED))
         self.tally.verdicts.append(verdict)
         return verdict
 
     def _judge(self, ledger: Ledger, prefix: str) -> Verdict:
         unknown = ledger.keys(Outcome.UNKNOWN)
         events_held = holdings(self.service, prefix)
-        self.tally.unknown += len(unknown)
-        self.tally.stored_unknown += sum(key in events_held for key in unknown)
+        self.tally.unknown_count += len(unknown)
+        self.tally.stored_unknown_count += sum(key in events_held for key in unknown)
         before = judge(self.service, ledger, prefix)
         ledger.absorb(resend(ledger))
         self.service.drain()
@@ -99,5 +100,5 @@ def wait_for_progress(load: Load, draw: random.Random) -> None:
     """Wait until a random number of further events is acknowledged, so that faults strike at any time. An
     answer that no fault excuses ends the wait and will be in the verdict.
     """
-    enough = load.acknowledged() + draw.randrange(20, 300)
-    wait_until(lambda: load.acknowledged() >= enough or load.surprises())
+    enough = load.acknowledged_count() + draw.randrange(20, 300)
+    wait_until(lambda: load.acknowledged_count() >= enough or load.surprises())

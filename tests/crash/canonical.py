@@ -60,13 +60,13 @@ def canonical(service: Service, account: Account) -> dict[str, list[str]]:
         {"model": model, "event": keys[row["id"]], "touch": keys[int(row["touchpoint_id"])],
          "source": row["source"], "amount": row["amount"]}
         for model in MODELS
-        for row in listed(account, model)
+        for row in list_events(account, model)
     ]  # fmt: skip
     parts = {"contacts": contacts, "merges": merges, "credits": credit_rows}
     return {name: _lines(rows) for name, rows in parts.items()}
 
 
-def listed(account: Account, model: str | None = None) -> list[dict[str, Any]]:
+def list_events(account: Account, model: str | None = None) -> list[dict[str, Any]]:
     """Return every row of GET /events, page by page. With a model, include the touches' credits."""
     query: list[tuple[str, Any]] = [
         ("start_date", "2023-12-31 00:00:00"), ("end_date", "2024-03-31 00:00:00"),

@@ -22,26 +22,26 @@ from tests.crash.service import Service
 from tests.support.fake_platform import Answer
 from tests.support.sites import BROWSER
 from tests.support.waiting import PATIENCE_SECONDS
-from tests.support.wire import Received
+from tests.support.wire import ReceivedRequest
 
 PACE_SECONDS = 0.05
 RETRY_SECONDS = 0.1
 ANSWER_SECONDS = 15
 
 
-def take(request: Received) -> Answer:
+def take(request: ReceivedRequest) -> Answer:
     """Return Meta's answer to events."""
     return Answer(body={"events_received": len(request.json()["data"]), "messages": []})
 
 
 class Client(threading.Thread, ABC):
-    """A capability in use. `acknowledged` lists the marks of everything that the service accepted."""
+    """A capability in use. `acknowledged_marks` lists the marks of everything that the service accepted."""
 
     def __init__(self, service: Service, account: Account, seed: str) -> None:
         super().__init__(daemon=True, name=type(self).__name__)
         self.service, self.account, self.seed = service, account, seed
         self.stopping = threading.Event()
-        self.acknowledged: list[str] = []
+        self.acknowledged_marks: list[str] = []
         self.surprises: list[str] = []
         self.repeated = 0
         """The number of requests that were resent because their outcome was unknown."""
@@ -58,7 +58,7 @@ class Client(threading.Thread, ABC):
         """Perform one action, and continue until its outcome is known."""
 
     @abstractmethod
-    def broken(self, connection: psycopg.Connection[Any]) -> list[str]:
+    def broken_promises(self, connection: psycopg.Connection[Any]) -> list[str]:
         """Return the broken promises, once everything is settled."""
 
     def mark(self, number: int) -> str:
@@ -71,17 +71,17 @@ class Client(threading.Thread, ABC):
         body: Any = None,
         headers: dict[str, str] | None = None,
         *,
-        taken: tuple[int, ...] = (),
+        expected_statuses: tuple[int, ...] = (),
     ) -> Any:
-        """Send a request until the answer is definite: a success, or one of the statuses in `taken`. Return
+        """Send a request until the answer is definite: a success, or one of the `expected_statuses`. Return
         the answer.
         """
         all_headers = {"Authorization": f"Bearer {self.account.key}", **(headers or {})}
         content = None if body is None else json.dumps(body)
         deadline = time.monotonic() + 4 * PATIENCE_SECONDS
         while time.monotonic() < deadline:
-            status, answer = self._once(method, path, content, all_headers)
-            if 200 <= status < 300 or status in taken:
+            status, answer = self._send_once(method, path, content, all_headers)
+            if 200 <= status < 300 or status in expected_statuses:
                 return answer
             if status not in (0, 503):
                 self.surprises.append(f"{self.name}: {method} {path}: {status} {answer!r}")
@@ -91,7 +91,9 @@ class Client(threading.Thread, ABC):
         self.surprises.append(f"{method} {path}: no answer")
         return None
 
-    def _once(self, method: str, path: str, content: str | None, headers: dict[str, str]) -> tuple[int, Any]:
+    def _send_once(
+        self, method: str, path: str, content: str | None, headers: dict[str, str]
+    ) -> tuple[int, Any]:
         http = HTTPConnection(self.account.host, self.service.port, timeout=ANSWER_SECONDS)
         try:
             http.request(method, path, content, headers)
@@ -112,12 +114,12 @@ class Client(threading.Thread, ABC):
         self.track(email, key)
         contact: Any = {}
         while "id" not in contact and not self.surprises:
-            answer = self.ask("GET", f"{API}/contacts/by-email/{email}", taken=(404,)) or {}
+            answer = self.ask("GET", f"{API}/contacts/by-email/{email}", expected_statuses=(404,)) or {}
             contact = answer.get("contact", answer)
             time.sleep(RETRY_SECONDS / 2)
         return int(contact.get("id", 0))
 
-    def once_each(self, connection: psycopg.Connection[Any], keys: list[str]) -> list[str]:
+    def count_faults(self, connection: psycopg.Connection[Any], keys: list[str]) -> list[str]:
         """Return what is wrong with events that were acknowledged under idempotency keys."""
         counts = Counter(
             key for (key,) in connection.execute(
@@ -141,15 +143,15 @@ class Tracker(Client):
         item = {"type": "page", "key": key, "ago": 0, "url": url}
         body = {"site": self._site, "token": f"tok-{number // 5}", "items": [item]}
         if self.ask("POST", "/t", body, BROWSER) is not None:
-            self.acknowledged.append(url)
+            self.acknowledged_marks.append(url)
 
-    def broken(self, connection: psycopg.Connection[Any]) -> list[str]:
+    def broken_promises(self, connection: psycopg.Connection[Any]) -> list[str]:
         counts = Counter(
             url for (url,) in connection.execute(
                 "SELECT url FROM hits WHERE space_id = %s", (self.account.space_id,)
             )
         )  # fmt: skip
-        return [f"{url}: seen {counts[url]} times" for url in self.acknowledged if counts[url] != 1]
+        return [f"{url}: seen {counts[url]} times" for url in self.acknowledged_marks if counts[url] != 1]
 
 
 class Webhook(Client):
@@ -163,10 +165,10 @@ class Webhook(Client):
         key = self.mark(number)
         body = {"id": key, "email": f"{key}@shop.example", "total": number}
         if self.ask("POST", self._path, body) is not None:
-            self.acknowledged.append(key)
+            self.acknowledged_marks.append(key)
 
-    def broken(self, connection: psycopg.Connection[Any]) -> list[str]:
-        return self.once_each(connection, self.acknowledged)
+    def broken_promises(self, connection: psycopg.Connection[Any]) -> list[str]:
+        return self.count_faults(connection, self.acknowledged_marks)
 
 
 class Assistant(Client):
@@ -188,13 +190,13 @@ class Assistant(Client):
         while not self.surprises:
             answer = self.ask("POST", path, message, self._headers)
             if answer is not None and not answer.get("result", {"isError": True}).get("isError"):
-                self.acknowledged.append(key)
+                self.acknowledged_marks.append(key)
                 return
             self.repeated += 1
             time.sleep(RETRY_SECONDS)
 
-    def broken(self, connection: psycopg.Connection[Any]) -> list[str]:
-        return self.once_each(connection, self.acknowledged)
+    def broken_promises(self, connection: psycopg.Connection[Any]) -> list[str]:
+        return self.count_faults(connection, self.acknowledged_marks)
 
 
 class ContactChanges(Client):
@@ -205,14 +207,14 @@ class ContactChanges(Client):
             self._contact = self.make_contact(f"{self.seed}-kept@people.example", self.seed)
         value = self.mark(number)
         if self.ask("PUT", f"{API}/contacts/{self._contact}", {"names": [value]}) is not None:
-            self.acknowledged.append(value)
+            self.acknowledged_marks.append(value)
 
-    def broken(self, connection: psycopg.Connection[Any]) -> list[str]:
+    def broken_promises(self, connection: psycopg.Connection[Any]) -> list[str]:
         names = connection.execute(
             "SELECT name FROM contacts WHERE space_id = %s AND email = %s",
             (self.account.space_id, f"{self.seed}-kept@people.example"),
         ).fetchall()
-        last = self.acknowledged[-1:]
+        last = self.acknowledged_marks[-1:]
         return [] if [(name,) for name in last] == names else [f"{names} in place of {last}"]
 
 
@@ -224,9 +226,9 @@ class Erasures(Client):
         contact_id = self.make_contact(email, f"first-{self.mark(number)}")
         self.track(email, self.mark(number))
         if self.ask("DELETE", f"{API}/contacts/{contact_id}/pii") is not None:
-            self.acknowledged.append(email)
+            self.acknowledged_marks.append(email)
 
-    def broken(self, connection: psycopg.Connection[Any]) -> list[str]:
+    def broken_promises(self, connection: psycopg.Connection[Any]) -> list[str]:
         """Return the tables that still contain an erased person's data."""
         faults: list[str] = []
         for (table,) in connection.execute(

@@ -14,17 +14,17 @@ if not Path("/proc/self/stat").exists():  # without /proc, processes can't be fo
 
 
 @pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def shared_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """The service that all tests of a file share. There is only one because the supervisor waits longer each
     time before it restarts a process that keeps dying.
     """
-    with Service(tmp_path_factory.mktemp("crash")).installed() as service:
+    with Service(tmp_path_factory.mktemp("crash")).run_installed() as service:
         yield service
 
 
 @pytest.fixture
-def service(running: Service) -> Service:
+def service(shared_service: Service) -> Service:
     """The shared service, restarted if a test has stopped it."""
-    if not running.running:
-        running.start()
-    return running
+    if not shared_service.is_running:
+        shared_service.start()
+    return shared_service

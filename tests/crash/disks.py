@@ -15,7 +15,7 @@ SIZE = 2 * 2**30
 """Mostly holes."""
 
 
-def why_impossible() -> str | None:
+def missing_ability() -> str | None:
     """Return why this machine can't have such disks, or None."""
     if os.geteuid() != 0:
         return "needs root"
@@ -44,8 +44,8 @@ class Disk:
         The kernel may still write, so the copy is repeated until no write happened during it.
         """
         before = None
-        while before != self._written():
-            before = self._written()
+        while before != self._count_writes():
+            before = self._count_writes()
             _run("cp", "--sparse=always", str(self._image), str(self._after))
 
     def restore_power(self) -> None:
@@ -59,7 +59,7 @@ class Disk:
         hold it briefly.
         """
         if self._device is not None:
-            wait_until(self._unmounted, what=f"no process uses {self.folder}")
+            wait_until(self._unmount, description=f"no process uses {self.folder}")
             _run("losetup", "--detach", str(self._device))
             self._device = None
 
@@ -67,11 +67,11 @@ class Disk:
         self._device = Path(_run("losetup", "--find", "--show", str(self._image)).strip())
         _run("mount", "-t", "ext4", str(self._device), str(self.folder))
 
-    def _unmounted(self) -> bool:
+    def _unmount(self) -> bool:
         result = subprocess.run(["umount", str(self.folder)], capture_output=True, check=False)
         return result.returncode == 0
 
-    def _written(self) -> tuple[str, str]:
+    def _count_writes(self) -> tuple[str, str]:
         """Return how many writes the disk has completed, and how many are in progress."""
         assert self._device is not None
         figures = Path("/sys/block", self._device.name, "stat").read_text().split()

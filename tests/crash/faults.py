@@ -42,8 +42,8 @@ def die_at(failpoint: str) -> Fault:
     def strike(service: Service, _: random.Random) -> list[Process]:
         before = service.processes(FAILPOINTS[failpoint])
         service.arm(failpoint)
-        wait_until(lambda: not all(process.alive for process in before))
-        return [process for process in before if not process.alive]
+        wait_until(lambda: not all(process.is_alive for process in before))
+        return [process for process in before if not process.is_alive]
 
     return strike
 
@@ -90,7 +90,7 @@ FAULTS: dict[str, Fault] = {
 def inject(service: Service, name: str, draw: random.Random) -> None:
     """Inject a fault, and wait until the service has recovered without help."""
     victims = FAULTS[name](service, draw)
-    wait_until(lambda: not any(process.alive for process in victims))
+    wait_until(lambda: not any(process.is_alive for process in victims))
     service.await_whole()
 
 

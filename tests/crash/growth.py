@@ -16,10 +16,10 @@ class Measure:
 
     unit: str
     factor: float
-    more: float
+    allowance: float
 
-    def grows(self, before: float, after: float) -> bool:
-        return after > before * self.factor + self.more
+    def has_grown(self, start: float, end: float) -> bool:
+        return end > start * self.factor + self.allowance
 
 
 MEMORY, PROCESS = Measure("MB", 1.03, 5), Measure("MB", 1.05, 0.25)
@@ -40,13 +40,13 @@ class Samples:
         self.measures[name] = measure
         self.figures.setdefault(name, []).append(value)
 
-    def thirds(self) -> Iterator[tuple[str, Measure, float, float]]:
+    def third_medians(self) -> Iterator[tuple[str, Measure, float, float]]:
         """Yield the medians of the second and the last third of each figure."""
         for name, values in self.figures.items():
             third = len(values) // 3
             before, after = values[third : 2 * third], values[2 * third :]
             yield name, self.measures[name], statistics.median(before), statistics.median(after)
 
-    def growing(self) -> set[str]:
+    def growing_figures(self) -> set[str]:
         """Return the names of figures that have grown by more than they may."""
-        return {name for name, measure, *values in self.thirds() if measure.grows(*values)}
+        return {name for name, measure, *values in self.third_medians() if measure.has_grown(*values)}

@@ -61,12 +61,12 @@ class Ledger:
         if outcome is not Outcome.UNKNOWN and item.valid != (outcome is Outcome.OK):
             self.surprises.append(f"{item.key}: {outcome}")
 
-    def absorb(self, other: Ledger) -> None:
+    def absorb(self, ledger: Ledger) -> None:
         """Add another ledger's entries, which are newer."""
-        self.outcomes |= other.outcomes
-        self.items |= other.items
-        self.receipts |= other.receipts
-        self.surprises += other.surprises
+        self.outcomes |= ledger.outcomes
+        self.items |= ledger.items
+        self.receipts |= ledger.receipts
+        self.surprises += ledger.surprises
 
     def keys(self, outcome: Outcome) -> list[str]:
         return [key for key, event_outcome in self.outcomes.items() if event_outcome is outcome]
@@ -123,7 +123,7 @@ class Sender(threading.Thread):
         if status not in (0, 202, 422) and (status != 503 or "Retry-After" not in headers):
             self.ledger.surprises.append(f"answer {status}: {body}")
         for index, item in enumerate(shipment.items):
-            self.ledger.note(self.account, item, *_told(status, headers, body, index))
+            self.ledger.note(self.account, item, *_read_outcome(status, headers, body, index))
         return status in (202, 422)
 
     def _post(self, shipment: Shipment) -> tuple[int, HTTPMessage, Any]:
@@ -136,7 +136,7 @@ class Sender(threading.Thread):
         return answer.status, answer.headers, json.loads(answer.read())
 
 
-def _told(status: int, headers: HTTPMessage, body: Any, index: int) -> tuple[Outcome, int | None]:
+def _read_outcome(status: int, headers: HTTPMessage, body: Any, index: int) -> tuple[Outcome, int | None]:
     """Return what an answer means for the request's item at `index`."""
     if status not in (202, 422):
         return Outcome.UNKNOWN, None
@@ -159,7 +159,7 @@ class Load:
         for sender in self.senders:
             sender.start()
 
-    def acknowledged(self) -> int:
+    def acknowledged_count(self) -> int:
         """Return the number of events acknowledged so far."""
         return sum(len(sender.ledger.receipts) for sender in self.senders)
 
@@ -189,10 +189,10 @@ def resend(ledger: Ledger) -> Ledger:
     for key in ledger.keys(Outcome.UNKNOWN):
         account, item = ledger.items[key]
         unknown.setdefault(account, []).append(item)
-    load = Load(Sender(account, _cut(items), persistent=True) for account, items in unknown.items())
+    load = Load(Sender(account, _split_items(items), persistent=True) for account, items in unknown.items())
     load.start()
     return load.finish()
 
 
-def _cut(items: list[Item]) -> list[Shipment]:
+def _split_items(items: list[Item]) -> list[Shipment]:
     return [Shipment((*items[start : start + RESEND_ITEMS],)) for start in range(0, len(items), RESEND_ITEMS)]

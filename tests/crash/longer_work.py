@@ -37,18 +37,18 @@ class Exports(Client):
             span = {"start_date": "2020-01-01 00:00:00", "end_date": "2099-01-01 00:00:00"}
             answer = self.ask("POST", f"{API}/contacts/exports", span)
             if answer is not None:
-                self.acknowledged.append(str(answer["export_id"]))
+                self.acknowledged_marks.append(str(answer["export_id"]))
 
     def _has_ended(self) -> bool:
         """Return whether the last export has ended."""
-        if not self.acknowledged:
+        if not self.acknowledged_marks:
             return True
-        last = self.ask("GET", f"{API}/contacts/exports/{self.acknowledged[-1]}")
+        last = self.ask("GET", f"{API}/contacts/exports/{self.acknowledged_marks[-1]}")
         return last is None or last["status"] in ENDED
 
-    def broken(self, connection: psycopg.Connection[Any]) -> list[str]:
+    def broken_promises(self, connection: psycopg.Connection[Any]) -> list[str]:
         faults: list[str] = []
-        for export_id in self.acknowledged:
+        for export_id in self.acknowledged_marks:
             path, export = f"{API}/contacts/exports/{export_id}", dict[str, Any]()
             deadline = time.monotonic() + 2 * PATIENCE_SECONDS
             while export.get("status") not in ENDED:
@@ -94,15 +94,15 @@ class Imports(Client):
             except subprocess.TimeoutExpired:
                 continue
             if result.returncode == 0:
-                self.acknowledged += keys
+                self.acknowledged_marks += keys
                 return
             reason = result.stderr
             self.repeated += 1
             time.sleep(RETRY_SECONDS)
         self.surprises.append(f"{file.name}: {reason}")
 
-    def broken(self, connection: psycopg.Connection[Any]) -> list[str]:
-        return self.once_each(connection, self.acknowledged)
+    def broken_promises(self, connection: psycopg.Connection[Any]) -> list[str]:
+        return self.count_faults(connection, self.acknowledged_marks)
 
 
 class Forwarding(Client):
@@ -115,7 +115,7 @@ class Forwarding(Client):
     def act(self, number: int) -> None:
         del number
 
-    def broken(self, connection: psycopg.Connection[Any]) -> list[str]:
+    def broken_promises(self, connection: psycopg.Connection[Any]) -> list[str]:
         """Return events without exactly one delivery, and delivered events that did not arrive under one
         id.
         """
@@ -137,7 +137,7 @@ class Forwarding(Client):
                 " WHERE e.space_id = %s AND d.status = 'delivered'", space,
             )
         ]  # fmt: skip
-        self.acknowledged = delivered_keys
+        self.acknowledged_marks = delivered_keys
         self.repeated = sum(count - 1 for count in arrivals.values())
         return [f"{key}: {count} deliveries" for key, count in miscounts] + [
             f"{key}: never arrived" for key in delivered_keys if not arrivals[key]

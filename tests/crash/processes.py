@@ -24,7 +24,7 @@ class Process:
     """Its name and command line. A copied process changes only its name."""
 
     @property
-    def alive(self) -> bool:
+    def is_alive(self) -> bool:
         return _read(self.pid) == self
 
     @property
@@ -33,7 +33,7 @@ class Process:
 
     def send(self, number: signal.Signals) -> None:
         """Signal the process unless it has ended."""
-        if self.alive:
+        if self.is_alive:
             with suppress(ProcessLookupError):
                 os.kill(self.pid, number)
 

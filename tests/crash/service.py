@@ -71,7 +71,7 @@ class Service:
         return self._process.pid
 
     @property
-    def running(self) -> bool:
+    def is_running(self) -> bool:
         return self._process is not None and self._process.poll() is None
 
     @property
@@ -88,7 +88,7 @@ class Service:
         assert self.await_ready(), self._log.read_text()[-4000:]
 
     @contextmanager
-    def installed(self) -> Iterator[Self]:
+    def run_installed(self) -> Iterator[Self]:
         """Install and start the service, and end it with the block."""
         try:
             self.install()
@@ -133,7 +133,7 @@ class Service:
 
     def end(self) -> None:
         """End all processes, from any state."""
-        if not self.running:
+        if not self.is_running:
             return
         family = self.family()
         send_all(family, signal.SIGCONT)
@@ -152,18 +152,18 @@ class Service:
         self.signal(signal.SIGKILL)
         self.wait()
 
-    def command(self, *arguments: str, typed: str = "") -> subprocess.CompletedProcess[str]:
+    def command(self, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
         """Run another command on the same data."""
         return subprocess.run(
             [sys.executable, "-m", *self._words("headwater", *arguments)],
             env=self._environment(), cwd=ROOT, text=True, capture_output=True, check=False,
-            timeout=PATIENCE_SECONDS, input=typed,
+            timeout=PATIENCE_SECONDS, input=stdin,
         )  # fmt: skip
 
-    def answer_of(self, *arguments: str, typed: str = "") -> Any:
-        """Run a command in this process, with `typed` as its standard input, and return its JSON output."""
+    def run_json(self, *arguments: str, stdin: str = "") -> Any:
+        """Run a command in this process, with `stdin` as its standard input, and return its JSON output."""
         data_options = ("--data-dir", str(self.data_dir), "--json")
-        result = run_command(*arguments, *data_options, typed=typed, **self._variables)
+        result = run_command(*arguments, *data_options, stdin=stdin, **self._variables)
         assert result.returncode == 0, result.stderr
         return json.loads(result.stdout)
 
@@ -201,7 +201,7 @@ class Service:
         assert row is not None
         return row[0]
 
-    def ready(self) -> bool:
+    def is_ready(self) -> bool:
         """Whether /readyz reports the service as ready."""
         http = HTTPConnection(self.host, self.port, timeout=5)
         try:
@@ -212,14 +212,14 @@ class Service:
         finally:
             http.close()
 
-    def whole(self) -> bool:
+    def is_whole(self) -> bool:
         """Whether every part runs and requests can be served."""
         family = self.family()
         return bool(
             len(self._with_role("api", family)) == self._workers
             and self._with_role("worker", family)
             and self._postmaster(family)
-            and self.ready()
+            and self.is_ready()
         )
 
     def await_whole(self) -> None:
@@ -227,7 +227,7 @@ class Service:
         of the machine.
         """
         pause = threading.Event()
-        wait_until(self.whole, pause=lambda: pause.wait(LOOK_SECONDS))
+        wait_until(self.is_whole, pause=lambda: pause.wait(LOOK_SECONDS))
 
     def family(self) -> list[Process]:
         return descendants(self.pid)
@@ -268,8 +268,8 @@ class Service:
         new_file.rename(self._failpoint)
         wait_until(lambda: not self._failpoint.exists())
 
-    def _words(self, *words: str) -> list[str]:
-        return [*words, "--data-dir", str(self.data_dir)]
+    def _words(self, *arguments: str) -> list[str]:
+        return [*arguments, "--data-dir", str(self.data_dir)]
 
     def _environment(self) -> dict[str, str]:
         variables = {name: value for name, value in os.environ.items() if "HEADWATER" not in name}

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from itertools import islice
 
 from tests.crash.campaign import wait_for_progress
-from tests.crash.canonical import canonical, listed
+from tests.crash.canonical import canonical, list_events
 from tests.crash.faults import inject
 from tests.crash.journeys import Shipment, shipments
 from tests.crash.load import PACE_SECONDS, Account, Load, Outcome, Sender
@@ -44,4 +44,4 @@ def test_crashes_change_nothing(service: Service) -> None:
     expected = canonical(service, calm_account)
     assert all(expected.values()), "there are no contacts, merges or credits to compare"
     assert canonical(service, struck_account) == expected
-    assert len(listed(struck_account)) == len(struck_ledger.keys(Outcome.OK))
+    assert len(list_events(struck_account)) == len(struck_ledger.keys(Outcome.OK))

@@ -82,7 +82,7 @@ class FailingDisk:
         self.variables = {"LD_PRELOAD": str(library), "FAILING_DISK": str(self._rules)}
 
     @contextmanager
-    def failing(self, rule: str) -> Iterator[None]:
+    def fail_writes(self, rule: str) -> Iterator[None]:
         new_file = self._rules.with_suffix(".new")
         new_file.write_text(f"{rule}\n")
         new_file.rename(self._rules)
@@ -98,8 +98,8 @@ def disk(tmp_path_factory: pytest.TempPathFactory) -> FailingDisk:
 
 
 @pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory, disk: FailingDisk) -> Iterator[Service]:
-    with Service(tmp_path_factory.mktemp("failing"), variables=disk.variables).installed() as service:
+def service(tmp_path_factory: pytest.TempPathFactory, disk: FailingDisk) -> Iterator[Service]:
+    with Service(tmp_path_factory.mktemp("failing"), variables=disk.variables).run_installed() as service:
         yield service
 
 
@@ -146,7 +146,7 @@ def test_it_works(
     load = Load(Sender(account, shipments(f"{seed}:{number}")) for number in range(CONNECTIONS))
     load.start()
     wait_for_progress(load, random.Random(seed))
-    with disk.failing(fault.rule):
+    with disk.fail_writes(fault.rule):
         if fault.is_cold:
             service.postgresql()[-1].send(signal.SIGKILL)
         with suppress(psycopg.Error), psycopg.connect(service.database_url) as connection:
@@ -158,7 +158,7 @@ def test_it_works(
     ledger = load.stop()
     ledger.absorb(resend(ledger))
     service.drain()
-    assert judge(service, ledger, f"{seed}:").broken == {}
+    assert judge(service, ledger, f"{seed}:").violations == {}
     assert ledger.keys(Outcome.UNKNOWN) == []
 
 
@@ -166,7 +166,7 @@ def test_an_export_waits_for_room(service: Service, account: Account, disk: Fail
     asker = Asker(account)
     asker.send("POST", f"{API}/events/track", {"event_name": "sign_up", "email": "a@firm.com"})
     service.drain()
-    with disk.failing("full /exports/"):
+    with disk.fail_writes("full /exports/"):
         span = {"start_date": "2020-01-01 00:00:00", "end_date": "2099-01-01 00:00:00"}
         path = f"{API}/contacts/exports"
         path += f"/{asker.send('POST', path, span)['export_id']}"

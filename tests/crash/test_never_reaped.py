@@ -35,16 +35,16 @@ PR_SET_CHILD_SUBREAPER = 36
 def orphans() -> Iterator[list[Process]]:
     """The dead orphans. They become children of this process, which reaps them only at the end."""
     dead: list[Process] = []
-    adopt(yes=True)
+    adopt(adopts=True)
     yield dead
-    adopt(yes=False)
+    adopt(adopts=False)
     for process in dead:
         with suppress(ChildProcessError):
             os.waitpid(process.pid, 0)
 
 
-def adopt(*, yes: bool) -> None:
-    assert ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, int(yes), 0, 0, 0) == 0
+def adopt(*, adopts: bool) -> None:
+    assert ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, int(adopts), 0, 0, 0) == 0
 
 
 def is_zombie(process: Process) -> bool:
@@ -67,11 +67,11 @@ def test_it_works(service: Service, orphans: list[Process]) -> None:
         send_all(family, signal.SIGKILL)
         service.kill_supervisor()
         orphans.extend(family)
-        wait_until(lambda: not any(process.alive for process in orphans))
+        wait_until(lambda: not any(process.is_alive for process in orphans))
         ledger = load.stop()
         assert is_zombie(postmaster)
         service.start()
         ledger.absorb(resend(ledger))
         service.drain()
-        assert judge(service, ledger, f"{seed}:").broken == {}
+        assert judge(service, ledger, f"{seed}:").violations == {}
         assert ledger.keys(Outcome.OK)

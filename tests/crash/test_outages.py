@@ -54,7 +54,7 @@ def assert_kept(service: Service, ledger: Ledger, seed: str) -> None:
     """Check that every acknowledged event is stored once, also after unknown events were resent."""
     ledger.absorb(resend(ledger))
     service.drain()
-    assert judge(service, ledger, f"{seed}:").broken == {}
+    assert judge(service, ledger, f"{seed}:").violations == {}
     assert ledger.keys(Outcome.UNKNOWN) == []
 
 
@@ -84,7 +84,7 @@ def assert_refuses_in_time(*accounts: Account) -> None:
 
 
 @contextmanager
-def frozen(service: Service) -> Iterator[None]:
+def freeze_postgresql(service: Service) -> Iterator[None]:
     """A frozen PostgreSQL: it neither responds nor ends."""
     processes = service.postgresql()
     send_all(processes, signal.SIGSTOP)
@@ -93,7 +93,7 @@ def frozen(service: Service) -> Iterator[None]:
 
 
 @contextmanager
-def gone(service: Service) -> Iterator[None]:
+def stop_postgresql(service: Service) -> Iterator[None]:
     """A dead PostgreSQL that the stopped supervisor can't restart."""
     processes = service.postgresql()
     service.signal(signal.SIGSTOP)
@@ -102,7 +102,7 @@ def gone(service: Service) -> Iterator[None]:
     service.signal(signal.SIGCONT)
 
 
-@pytest.mark.parametrize("outage", [frozen, gone])
+@pytest.mark.parametrize("outage", [freeze_postgresql, stop_postgresql])
 def test_refuses_in_time_and_heals(
     service: Service, account: Account, outage: Callable[[Service], Iterator[None]]
 ) -> None:
@@ -131,7 +131,7 @@ def begin(account: Account) -> tuple[socket.socket, bytes]:
     return client, body[-1:]
 
 
-def status_of(client: socket.socket) -> int:
+def read_status(client: socket.socket) -> int:
     answer = HTTPResponse(client)
     answer.begin()
     answer.read()
@@ -151,7 +151,7 @@ def test_answers_everything_when_told_to_stop(service: Service, account: Account
     ledger = load.stop()
     for client, last_byte in under_way[1:]:  # the first one is never completed
         client.sendall(last_byte)
-    statuses = [status_of(client) for client, _ in under_way]
+    statuses = [read_status(client) for client, _ in under_way]
     for client, _ in under_way:
         client.close()
     assert service.wait() == 0
@@ -166,7 +166,7 @@ def test_leaves_no_orphans_when_killed(service: Service, account: Account) -> No
     family = service.family()
     assert len(family) > 3
     service.kill_supervisor()
-    wait_until(lambda: not any(process.alive for process in family))
+    wait_until(lambda: not any(process.is_alive for process in family))
     ledger = load.stop()
     service.start()
     assert_kept(service, ledger, "orphans")
@@ -179,7 +179,7 @@ def test_starts_at_once_after_being_killed(service: Service, account: Account) -
     service.kill_supervisor()
     service.port = 0
     service.start()
-    wait_until(lambda: not any(process.alive for process in family))
+    wait_until(lambda: not any(process.is_alive for process in family))
     service.await_whole()
     ledger = load.stop()
     moved_account = replace(account, port=service.port)

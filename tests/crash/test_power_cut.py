@@ -18,7 +18,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from tests.crash.disks import Disk, why_impossible
+from tests.crash.disks import Disk, missing_ability
 from tests.crash.journeys import shipments
 from tests.crash.load import Account, Ledger, Load, Outcome, Sender, resend
 from tests.crash.processes import descendants, send_all
@@ -32,7 +32,7 @@ SECONDS_OF_EVENTS, SECONDS_OF_START = (2.0 if ROUNDS == 1 else 10.0), 20.0
 CONNECTIONS = 2
 ACKNOWLEDGED_IN_VAIN = 50
 
-pytestmark = pytest.mark.skipif(why_impossible() is not None, reason=str(why_impossible()))
+pytestmark = pytest.mark.skipif(missing_ability() is not None, reason=str(missing_ability()))
 
 
 @pytest.fixture
@@ -67,16 +67,16 @@ class Sending(threading.Thread):
         return self.load.stop() if self.load else Ledger()
 
 
-def wait_for_moment(sending: Sending, draw: random.Random, *, with_events: bool) -> str:
+def wait_for_moment(sending: Sending, draw: random.Random, *, needs_events: bool) -> str:
     """Wait for the moment of the cut. Return a description of it."""
-    if with_events:
-        wait_until(lambda: sending.load is not None and sending.load.acknowledged())
-    seconds = draw.uniform(0, SECONDS_OF_EVENTS if with_events else SECONDS_OF_START)
+    if needs_events:
+        wait_until(lambda: sending.load is not None and sending.load.acknowledged_count())
+    seconds = draw.uniform(0, SECONDS_OF_EVENTS if needs_events else SECONDS_OF_START)
     threading.Event().wait(seconds)
-    return f"{seconds:.1f} s after the {'first event' if with_events else 'start'}"
+    return f"{seconds:.1f} s after the {'first event' if needs_events else 'start'}"
 
 
-def cut(service: Service, disk: Disk) -> None:
+def cut_power(service: Service, disk: Disk) -> None:
     """Freeze everything, keep the disk's contents, and end all processes."""
     service.signal(signal.SIGSTOP)  # first, or it would restart what is stopped
     family = service.family()
@@ -86,7 +86,7 @@ def cut(service: Service, disk: Disk) -> None:
     disk.lose_power()
     send_all(family, signal.SIGKILL)
     service.kill_supervisor()
-    wait_until(lambda: not any(process.alive for process in family))  # then the disk can be unmounted
+    wait_until(lambda: not any(process.is_alive for process in family))  # then the disk can be unmounted
 
 
 def send_everything_again(service: Service, ledger: Ledger) -> None:
@@ -104,16 +104,16 @@ def test_it_works(disk: Disk, tmp_path: Path, number: int, capsys: pytest.Captur
     try:
         sending = Sending(service, seed)
         sending.start()
-        after = wait_for_moment(sending, random.Random(seed), with_events=number % 2 == 0)
-        cut(service, disk)
+        after = wait_for_moment(sending, random.Random(seed), needs_events=number % 2 == 0)
+        cut_power(service, disk)
         ledger = sending.finish()
         disk.restore_power()
         service.start()
         service.drain()
         acknowledged_keys = ledger.keys(Outcome.OK)
-        assert judge(service, ledger, f"{seed}:").broken == {}
+        assert judge(service, ledger, f"{seed}:").violations == {}
         send_everything_again(service, ledger)
-        assert judge(service, ledger, f"{seed}:").broken == {}
+        assert judge(service, ledger, f"{seed}:").violations == {}
         check = service.open_account("After")
         assert_takes_events(check, f"{seed} after")
     finally:
@@ -133,8 +133,8 @@ def test_catches_answers_before_the_disk_has_it(disk: Disk, tmp_path: Path) -> N
             connection.execute("SELECT pg_reload_conf()")
         load = Load([Sender(service.open_account("Shop"), shipments("control"))])
         load.start()
-        wait_until(lambda: load.acknowledged() > ACKNOWLEDGED_IN_VAIN)
-        cut(service, disk)
+        wait_until(lambda: load.acknowledged_count() > ACKNOWLEDGED_IN_VAIN)
+        cut_power(service, disk)
         ledger = load.stop()
         disk.restore_power()
         service.launch()
@@ -146,5 +146,5 @@ def test_catches_answers_before_the_disk_has_it(disk: Disk, tmp_path: Path) -> N
 def assert_takes_events(account: Account, seed: str) -> None:
     load = Load([Sender(account, shipments(seed))])
     load.start()
-    wait_until(load.acknowledged)
+    wait_until(load.acknowledged_count)
     assert load.stop().surprises == []

@@ -79,14 +79,14 @@ class Installed:
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
+def installation(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     release = former_source(tmp_path_factory.mktemp("release"))
     return Installed(tmp_path_factory.mktemp("installed") / "src", release)
 
 
 @pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory, installed: Installed) -> Iterator[Service]:
-    service = Service(tmp_path_factory.mktemp("reload"), source=installed.folder)
+def service(tmp_path_factory: pytest.TempPathFactory, installation: Installed) -> Iterator[Service]:
+    service = Service(tmp_path_factory.mktemp("reload"), source=installation.folder)
     try:
         service.start()
         yield service
@@ -107,10 +107,10 @@ def pids(service: Service) -> dict[str, list[int]]:
 
 
 def await_end(processes: list[Process]) -> None:
-    wait_until(lambda: not any(process.alive for process in processes))
+    wait_until(lambda: not any(process.is_alive for process in processes))
 
 
-def test_it_works(service: Service, installed: Installed) -> None:
+def test_it_works(service: Service, installation: Installed) -> None:
     account = service.open_account("Shop")
     load = Load(Sender(account, shipments(f"reload:{number}")) for number in range(CONNECTIONS))
     load.start()
@@ -118,8 +118,8 @@ def test_it_works(service: Service, installed: Installed) -> None:
     for number in range(1, 1 + RELOADS):
         wait_for_progress(load, draw)
         before = pids(service)
-        version = installed.become(number)
-        answer = service.answer_of("reload")
+        version = installation.become(number)
+        answer = service.run_json("reload")
         assert answer == {"version": version, "reloads": number}
         after = pids(service)
         for role in ("supervisor", "postgresql"):
@@ -131,21 +131,21 @@ def test_it_works(service: Service, installed: Installed) -> None:
     ledger = load.stop()
     assert ledger.keys(Outcome.UNKNOWN) == [], "requests that failed"
     service.drain()
-    assert judge(service, ledger, "reload:").broken == {}
+    assert judge(service, ledger, "reload:").violations == {}
     assert service.times_logged("9001_later") == 1
     assert service.times_logged('"event": "reloaded"') == RELOADS
 
 
-def test_a_version_that_cannot_serve_changes_nothing(service: Service, installed: Installed) -> None:
+def test_a_version_that_cannot_serve_changes_nothing(service: Service, installation: Installed) -> None:
     before = pids(service)
-    original = installed.change("supervisor.py", "from headwater import nothing_of_this_name\n")
+    original = installation.change("supervisor.py", "from headwater import nothing_of_this_name\n")
     result = service.command("reload")
-    installed.change("supervisor.py", original)
+    installation.change("supervisor.py", original)
     assert result.returncode == 2
     assert "not reloaded: the version on disk cannot serve here; see the log" in result.stderr
     assert service.times_logged("nothing_of_this_name")
     assert pids(service) == before
-    assert service.ready()
+    assert service.is_ready()
 
 
 @pytest.mark.skipif(KILLS == 0, reason="a longer run: HEADWATER_KILLS=60")
@@ -167,7 +167,7 @@ def test_killed_while_it_reloads(service: Service, capsys: pytest.CaptureFixture
     wait_for_progress(load, draw)
     ledger = load.stop()
     service.drain()
-    assert judge(service, ledger, "killed/").broken == {}
+    assert judge(service, ledger, "killed/").violations == {}
     with capsys.disabled():
         acknowledged_count = len(ledger.keys(Outcome.OK))
         print(f"\n{KILLS} kills, {acknowledged_count} acknowledged")  # noqa: T201 # its figures
@@ -175,32 +175,32 @@ def test_killed_while_it_reloads(service: Service, capsys: pytest.CaptureFixture
 
 @pytest.mark.skipif(RELOADS <= 2, reason="a longer run: HEADWATER_RELOADS=3")
 def test_what_does_not_start_at_first_follows_once_it_is_mended(
-    service: Service, installed: Installed
+    service: Service, installation: Installed
 ) -> None:
     before = pids(service)
-    original = installed.change("cli/service/api.py", "from headwater import nothing_of_that_name\n")
+    original = installation.change("cli/service/api.py", "from headwater import nothing_of_that_name\n")
     assert service.command("reload").returncode == 2
-    installed.change("cli/service/api.py", original)
+    installation.change("cli/service/api.py", original)
     wait_until(lambda: not set(before["worker"]) & set(pids(service)["worker"]))
     service.await_whole()
     wait_until(lambda: service.times_logged('"event": "reloaded"') == RELOADS + 1)
 
 
 def test_one_whose_processes_do_not_start_leaves_the_old_ones_at_work(
-    service: Service, installed: Installed
+    service: Service, installation: Installed
 ) -> None:
     """When the service is stopped at that time, while processes of two versions run, all of them end."""
     before = pids(service)
-    original = installed.change("cli/service/api.py", "from headwater import nothing_at_all\n")
+    original = installation.change("cli/service/api.py", "from headwater import nothing_at_all\n")
     result = service.command("reload")
     assert result.returncode == 2
     assert "not reloaded: api 1 of the version on disk does not start" in result.stderr
     assert set(before["api"]) <= {process.pid for process in service.processes("api")}
-    assert service.ready()
+    assert service.is_ready()
     family = service.family()
     assert service.stop() == 0
-    assert not any(process.alive for process in family)
-    installed.change("cli/service/api.py", original)
+    assert not any(process.is_alive for process in family)
+    installation.change("cli/service/api.py", original)
 
 
 def test_nothing_to_reload(tmp_path: Path) -> None:

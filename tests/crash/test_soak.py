@@ -25,7 +25,7 @@ from tests.crash.load import Load
 from tests.crash.processes import Process
 from tests.crash.service import Service
 from tests.crash.test_outages import call
-from tests.crash.test_whole_product import Run, Whole, describe, use
+from tests.crash.test_whole_product import Product, Run, describe, use
 from tests.support.fake_platform import FakePlatform
 
 SECONDS = float(os.environ.get("HEADWATER_SOAK_SECONDS", "0"))
@@ -48,7 +48,7 @@ FROM pg_stat_user_tables
 pytestmark = pytest.mark.skipif(SECONDS == 0, reason="a long run: make soak")
 
 
-def memory_of(processes: Iterable[Process]) -> float:
+def add_up_memory(processes: Iterable[Process]) -> float:
     """Return the processes' private memory in megabytes."""
     kilobytes = 0
     for process in processes:
@@ -58,7 +58,7 @@ def memory_of(processes: Iterable[Process]) -> float:
     return kilobytes / MEGABYTE
 
 
-def descriptors_of(processes: Iterable[Process]) -> int:
+def count_descriptors(processes: Iterable[Process]) -> int:
     """Return the number of descriptors of these processes, without files of tables. PostgreSQL keeps the
     files that a connection has read open, up to a limit, so that their number grows as connections age.
     """
@@ -78,10 +78,10 @@ def sample(service: Service, samples: Samples) -> None:
         "postgresql": service.postgresql(),
     }  # fmt: skip
     for role, processes in roles.items():
-        memory = memory_of(processes)
+        memory = add_up_memory(processes)
         samples.add(f"memory of {role}", MEMORY, memory)
         samples.add(f"memory of one process of {role}", PROCESS, memory / max(1, len(processes)))
-        samples.add(f"descriptors of {role}", DESCRIPTORS, descriptors_of(processes))
+        samples.add(f"descriptors of {role}", DESCRIPTORS, count_descriptors(processes))
     with psycopg.connect(service.database_url) as connection:
         (size,) = connection.execute(QUEUED).fetchone() or (0,)
         (dead,) = connection.execute(DEAD_ROWS).fetchone() or (0,)
@@ -89,12 +89,12 @@ def sample(service: Service, samples: Samples) -> None:
     samples.add("tables", DEAD, dead)
 
 
-def soak(whole: Whole, load: Load, samples: Samples, seconds: float) -> None:
+def soak(product: Product, load: Load, samples: Samples, seconds: float) -> None:
     """Measure until the time is up."""
     pause, end, next_sample = threading.Event(), time.monotonic() + seconds, 0.0
     while (now := time.monotonic()) < end and not load.surprises():
         if now >= next_sample:
-            sample(whole.service, samples)
+            sample(product.service, samples)
             next_sample = now + min(MOST_BETWEEN_SAMPLES, seconds / LEAST_SAMPLES)
         _, _, wait_seconds = call(load.senders[0].account, "POST", "/events/track")
         samples.add("an event's answer", LATENCY, 1000 * wait_seconds)
@@ -103,7 +103,7 @@ def soak(whole: Whole, load: Load, samples: Samples, seconds: float) -> None:
 
 @pytest.fixture
 def meta() -> Iterator[FakePlatform]:
-    with FakePlatform(otherwise=take) as platform:
+    with FakePlatform(default=take) as platform:
         yield platform
 
 
@@ -111,23 +111,23 @@ def describe_growth(samples: Samples) -> str:
     """Return the figures, one per line."""
     lines = [
         f"  {name}: {before:.1f} -> {after:.1f} {measure.unit}"
-        for name, measure, before, after in samples.thirds()
+        for name, measure, before, after in samples.third_medians()
     ]
     answers = sorted(samples.figures["an event's answer"])
     p99 = answers[len(answers) * 99 // 100]
     return "\n".join([*lines, f"  answers p99 {p99:.1f} ms, max {answers[-1]:.1f} ms"])
 
 
-def measure(whole: Whole, seconds: float, show: Callable[[str], None]) -> tuple[Samples, Run]:
+def measure(product: Product, seconds: float, print_line: Callable[[str], None]) -> tuple[Samples, Run]:
     """Use everything for this time, and measure. Show the figures before the verdict."""
     samples = Samples()
     pause = SHOP_CONNECTIONS * statistics.mean(LARGE_BATCHES) / RATE
 
     def soak_and_show(load: Load) -> None:
-        soak(whole, load, samples, seconds)
-        show(describe_growth(samples))
+        soak(product, load, samples, seconds)
+        print_line(describe_growth(samples))
 
-    return samples, use(whole, "soak", soak_and_show, sizes=LARGE_BATCHES, pause=pause)
+    return samples, use(product, "soak", soak_and_show, sizes=LARGE_BATCHES, pause=pause)
 
 
 @pytest.fixture
@@ -140,14 +140,14 @@ def show(capsys: pytest.CaptureFixture[str]) -> Callable[[str], None]:
 
 
 def test_nothing_grows(tmp_path: Path, meta: FakePlatform, show: Callable[[str], None]) -> None:
-    product = Whole(tmp_path, meta)
+    product = Product(tmp_path, meta)
     samples, outcome = measure(product, SECONDS, show)
     show(describe(product, outcome))
-    assert outcome.broken == {}
-    assert samples.growing() == set()
+    assert outcome.broken_promises == {}
+    assert samples.growing_figures() == set()
 
 
 def test_catches_a_leak(tmp_path: Path, meta: FakePlatform, show: Callable[[str], None]) -> None:
-    leaky_product = Whole(tmp_path, meta, "tests.crash.mutant", "leak")
+    leaky_product = Product(tmp_path, meta, "tests.crash.mutant", "leak")
     samples, _ = measure(leaky_product, LEAK_SECONDS, show)
-    assert samples.growing() >= {"memory of api", "descriptors of api", "an event's answer"}
+    assert samples.growing_figures() >= {"memory of api", "descriptors of api", "an event's answer"}

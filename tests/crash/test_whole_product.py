@@ -42,7 +42,7 @@ FROZEN_SECONDS = 1.0
 CHILDREN = ("forwarder", "exporter")
 
 
-class Whole:
+class Product:
     """A service with two API processes, a fully set-up Space, and its clients."""
 
     def __init__(self, directory: Path, meta: FakePlatform, *module: str) -> None:
@@ -58,18 +58,18 @@ class Whole:
         service.start()
         account = self.account = service.open_account("Everything")
         space = ("--space", str(account.space_id))
-        site = service.answer_of("site", "create", *space, "--name", "S", "--origin", ORIGIN)
-        webhook = service.answer_of(
+        site = service.run_json("site", "create", *space, "--name", "S", "--origin", ORIGIN)
+        webhook = service.run_json(
             "webhook", "create", *space, "--type", "generic", "--name", "W",
             "--set", "event=purchase", "--set", "map.idempotency_key=id", "--set",
             "map.email=email",
         )  # fmt: skip
         person = ("user@crash.example", "--role", "owner", "--password-stdin")
-        service.answer_of("user", "create", *space, "--email", *person, typed="a long password 77")
-        token = service.answer_of("pat", "create", *space, "--user", person[0], "--name", "T")
-        service.answer_of(
+        service.run_json("user", "create", *space, "--email", *person, stdin="a long password 77")
+        token = service.run_json("pat", "create", *space, "--user", person[0], "--name", "T")
+        service.run_json(
             "destination", "create", *space, "--platform", "meta", "--set", "pixel_id=1234567890",
-            "--secret", "access_token=@-", "--all-events", typed="token",
+            "--secret", "access_token=@-", "--all-events", stdin="token",
         )  # fmt: skip
         basics = service, account, seed
         # Forwarding is last: its check depends on the events of the others.
@@ -85,7 +85,7 @@ class Whole:
         if fault == "kill supervisor":
             family = self.service.family()
             self.service.kill_supervisor()
-            wait_until(lambda: not any(process.alive for process in family))
+            wait_until(lambda: not any(process.is_alive for process in family))
             self.service.start()
         elif fault.startswith("freeze "):
             victims = self.service.processes(fault.removeprefix("freeze "))
@@ -113,7 +113,7 @@ class Whole:
                 ).fetchone() == (0,), 2 * PATIENCE_SECONDS,
             )  # fmt: skip
             faults_by_client = {
-                client.name: client.surprises + client.broken(connection) for client in clients
+                client.name: client.surprises + client.broken_promises(connection) for client in clients
             }
         return {name: problems for name, problems in faults_by_client.items() if problems}
 
@@ -132,7 +132,7 @@ def faults(seed: str) -> Iterator[str]:
 
 @pytest.fixture
 def meta() -> Iterator[FakePlatform]:
-    with FakePlatform(otherwise=take) as platform:
+    with FakePlatform(default=take) as platform:
         yield platform
 
 
@@ -140,60 +140,60 @@ def meta() -> Iterator[FakePlatform]:
 class Run:
     """The findings of a run."""
 
-    broken: dict[str, list[str]]
+    broken_promises: dict[str, list[str]]
     """The broken promises."""
     clients: Sequence[Client]
     shop: Tally
 
 
-def run(whole: Whole, seed: str, chosen: Sequence[str]) -> Run:
+def run(product: Product, seed: str, capabilities: Sequence[str]) -> Run:
     """Inject the faults in turn while everything is used."""
 
     def strike(load: Load) -> None:
         draw = random.Random(seed)
-        for number, fault in enumerate(chosen):
-            wait_for_share(load, number / len(chosen))
+        for number, fault in enumerate(capabilities):
+            wait_for_share(load, number / len(capabilities))
             time.sleep(draw.uniform(LEAST_SECONDS, MOST_SECONDS))
-            whole.strike(fault, draw)
+            product.strike(fault, draw)
         wait_for_share(load, 1.0)
 
-    outcome = use(whole, seed, strike, sizes=LARGE_BATCHES if EVENTS else BATCH_SIZES)
-    outcome.shop.faults += chosen
+    outcome = use(product, seed, strike, sizes=LARGE_BATCHES if EVENTS else BATCH_SIZES)
+    outcome.shop.faults += capabilities
     return outcome
 
 
-def use(whole: Whole, seed: str, meanwhile: Callable[[Load], None], **shop: Any) -> Run:
-    """Use everything until `meanwhile` returns, and judge."""
+def use(product: Product, seed: str, disturb: Callable[[Load], None], **shop: Any) -> Run:
+    """Use everything until `disturb` returns, and judge."""
     try:
-        clients = whole.start(seed)
-        campaign = Campaign(whole.service, [whole.service.open_account("Shop")], **shop)
+        clients = product.start(seed)
+        campaign = Campaign(product.service, [product.service.open_account("Shop")], **shop)
         load = campaign.load(seed)
         for client in (*clients, load):
             client.start()
-        meanwhile(load)
-        wait_until(lambda: all(client.acknowledged or client.surprises for client in clients[:-1]))
+        disturb(load)
+        wait_until(lambda: all(client.acknowledged_marks or client.surprises for client in clients[:-1]))
         ledger = load.stop()
-        broken_promises = whole.settle(clients)
+        broken_promises = product.settle(clients)
         verdict = campaign.settle(ledger, f"{seed}:")
-        return Run(broken_promises | verdict.broken, clients, campaign.tally)
+        return Run(broken_promises | verdict.violations, clients, campaign.tally)
     finally:
-        whole.service.end()
+        product.service.end()
 
 
 def wait_for_share(load: Load, share: float) -> None:
     """Wait for a share of the shop's events, so that the faults are spread evenly among them."""
-    wait_until(lambda: load.acknowledged() >= share * EVENTS or load.surprises())
+    wait_until(lambda: load.acknowledged_count() >= share * EVENTS or load.surprises())
 
 
-def describe(whole: Whole, ran: Run) -> str:
+def describe(product: Product, run: Run) -> str:
     """Return the figures of a run."""
-    lines = [f"\n{len(whole.recoveries)} faults", f"  the shop: {ran.shop}"]
-    if took := whole.recoveries:
+    lines = [f"\n{len(product.recoveries)} faults", f"  the shop: {run.shop}"]
+    if took := product.recoveries:
         lines[0] += f", recovery p50 {statistics.median(took):.1f} s, max {max(took):.1f} s"
     lines += [
-        f"  {client.name}: {len(client.acknowledged)} acknowledged, {client.repeated} repeated,"
-        f" {len(ran.broken.get(client.name, []))} broken"
-        for client in ran.clients
+        f"  {client.name}: {len(client.acknowledged_marks)} acknowledged, {client.repeated} repeated,"
+        f" {len(run.broken_promises.get(client.name, []))} broken"
+        for client in run.clients
     ]
     return "\n".join(lines)
 
@@ -201,15 +201,15 @@ def describe(whole: Whole, ran: Run) -> str:
 def test_every_promise_is_kept(
     tmp_path: Path, meta: FakePlatform, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    product, source = Whole(tmp_path, meta), faults(SEED)
+    product, source = Product(tmp_path, meta), faults(SEED)
     outcome = run(product, SEED, [next(source) for _ in range(STRIKES)])
     with capsys.disabled():
         print(describe(product, outcome))  # noqa: T201 # a long run is made for its figures
-    assert outcome.broken == {}
-    assert all(client.acknowledged for client in outcome.clients)
+    assert outcome.broken_promises == {}
+    assert all(client.acknowledged_marks for client in outcome.clients)
 
 
 @in_long_runs
 def test_catches_what_is_not_erased_and_what_is_not_forwarded(tmp_path: Path, meta: FakePlatform) -> None:
-    faulty = Whole(tmp_path, meta, "tests.crash.mutant", "erase_nothing+forget_destinations")
-    assert run(faulty, "mutant", []).broken.keys() == {"Erasures", "Forwarding"}
+    faulty = Product(tmp_path, meta, "tests.crash.mutant", "erase_nothing+forget_destinations")
+    assert run(faulty, "mutant", []).broken_promises.keys() == {"Erasures", "Forwarding"}

@@ -37,7 +37,7 @@ class Verdict:
     """Answers that no fault excuses."""
 
     @property
-    def broken(self) -> dict[str, list[str]]:
+    def violations(self) -> dict[str, list[str]]:
         """The violations. Empty when there are no violations."""
         return {name: keys for name, keys in vars(self).items() if keys}
 
@@ -69,7 +69,7 @@ def judge(service: Service, ledger: Ledger, prefix: str) -> Verdict:
             verdict.doubled.append(key)
         if outcome is Outcome.REJECTED and rows:
             verdict.uninvited.append(key)
-        if any(row != _expected(ledger, key, row[1]) for row in rows):
+        if any(row != _expected_row(ledger, key, row[1]) for row in rows):
             verdict.altered.append(key)
         if key in ledger.receipts and rows and receipts.get(ledger.receipts[key]) != rows[0][1]:
             verdict.astray.append(key)
@@ -90,17 +90,17 @@ def holdings(service: Service, prefix: str) -> Stored:
     return stored_events
 
 
-def _receipts(connection: psycopg.Connection[Any], first: int) -> dict[int, int]:
-    """Return every receipt from `first` on, with the event that it leads to."""
+def _receipts(connection: psycopg.Connection[Any], first_id: int) -> dict[int, int]:
+    """Return every receipt from `first_id` on, with the event that it leads to."""
     rows = connection.execute(
         "SELECT id, id FROM events WHERE id >= %(first)s"
         " UNION ALL SELECT id, event_id FROM duplicates WHERE id >= %(first)s",
-        {"first": first},
+        {"first": first_id},
     )
     return dict(rows.fetchall())
 
 
-def _expected(ledger: Ledger, key: str, event_id: int) -> tuple[Any, ...]:
+def _expected_row(ledger: Ledger, key: str, event_id: int) -> tuple[Any, ...]:
     account, item = ledger.items[key]
     amount = item.payload.get("amount")
     return (

@@ -48,7 +48,7 @@ def test_it_works(tmp_path: Path) -> None:
         space = json.loads(run_command("space", "create", "--name", "Shop", *data_options, "--json").stdout)
         result = run_command(
             "user", "create", "--email", "a@example.com", "--password-stdin", "--space", str(space["id"]),
-            "--role", "owner", *data_options, typed=f"{PASSWORD}\n",
+            "--role", "owner", *data_options, stdin=f"{PASSWORD}\n",
         )  # fmt: skip
         assert result.returncode == 0, result.stderr
         assert httpx.get(second_link).status_code == 404
@@ -63,9 +63,9 @@ def test_it_works(tmp_path: Path) -> None:
         assert serve.stop() == 0
 
 
-def at_terminal(data_dir: Path, until: bytes, **variables: str) -> tuple[str, str]:
-    """Start a service at a terminal and stop it once it has printed `until`. Return its standard output and
-    its standard error.
+def serve_at_terminal(data_dir: Path, last_output: bytes, **variables: str) -> tuple[str, str]:
+    """Start a service at a terminal and stop it once it has printed `last_output`. Return its standard
+    output and its standard error.
     """
     terminal, child_terminal = pty.openpty()
     command = [sys.executable, "-m", "headwater", "serve", "--port", "0", "--data-dir"]
@@ -77,7 +77,7 @@ def at_terminal(data_dir: Path, until: bytes, **variables: str) -> tuple[str, st
     assert process.stdout is not None
     ready_line = process.stdout.readline()
     output = b""
-    while until not in output:
+    while last_output not in output:
         output += os.read(terminal, 65536)
     process.send_signal(signal.SIGTERM)
     try:
@@ -91,7 +91,7 @@ def at_terminal(data_dir: Path, until: bytes, **variables: str) -> tuple[str, st
 
 
 def test_at_a_terminal_it_is_for_people(tmp_path: Path) -> None:
-    ready_line, output = at_terminal(tmp_path / "data", b"Ctrl-C stops the service.")
+    ready_line, output = serve_at_terminal(tmp_path / "data", b"Ctrl-C stops the service.")
     assert re.fullmatch(r"ready http://127\.0\.0\.1:\d+\n", ready_line)
     url = ready_line.split()[1]
     box = re.search(r"\n(-{60,})\n\n(.*?)\n\1\n", output, re.DOTALL)
@@ -110,6 +110,8 @@ def test_at_a_terminal_it_is_for_people(tmp_path: Path) -> None:
 
 
 def test_json_can_be_had_at_a_terminal(tmp_path: Path) -> None:
-    _, output = at_terminal(install(tmp_path / "data"), b"/console/set-up/", HEADWATER_LOG_FORMAT="json")
+    _, output = serve_at_terminal(
+        install(tmp_path / "data"), b"/console/set-up/", HEADWATER_LOG_FORMAT="json"
+    )
     lines = [json.loads(line) for line in output.splitlines()]
     assert [line["event"] for line in lines].count("set_up") == 1

@@ -48,7 +48,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def installed(database_url: str) -> Iterator[str]:
+def installed_url(database_url: str) -> Iterator[str]:
     """A database of this version, with events."""
     with psycopg.connect(database_url, autocommit=True) as server:
         server.execute("CREATE DATABASE installed")
@@ -63,11 +63,11 @@ def installed(database_url: str) -> Iterator[str]:
         server.execute("DROP DATABASE installed WITH (FORCE)")
 
 
-def copy(database_url: str, installed: str) -> str:
+def copy(database_url: str, template: str) -> str:
     """Make a copy of the database for a migration."""
     with psycopg.connect(database_url, autocommit=True) as server:
         server.execute("DROP DATABASE IF EXISTS upgraded WITH (FORCE)")
-        server.execute(f"CREATE DATABASE upgraded TEMPLATE {installed}".encode())
+        server.execute(f"CREATE DATABASE upgraded TEMPLATE {template}".encode())
     return make_conninfo(database_url, dbname="upgraded")
 
 
@@ -82,12 +82,12 @@ def state(url: str) -> tuple[list[str], int, int]:
     return [name for (name,) in migration_rows], *counts
 
 
-def test_it_works(installed: str, database_url: str, folder: Path) -> None:
-    copy_url = copy(database_url, installed)
+def test_it_works(installed_url: str, database_url: str, folder: Path) -> None:
+    copy_url = copy(database_url, installed_url)
     victim = Victim("-c", MIGRATE, copy_url, str(folder))
     while victim.killed < (KILLS or 2):
         if victim.strike():  # it was not killed in time: start over
-            copy(database_url, installed)
+            copy(database_url, installed_url)
     while not victim.strike():
         pass
     names = ["0001_schema", "0002_later", "0003_slower", "0004_colours"]

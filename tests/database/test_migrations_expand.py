@@ -60,12 +60,12 @@ def test_it_works(history: History) -> None:
     assert {name: faults for name, faults in history.faults.items() if faults} == {}
 
 
-def may_remove(unused_since: str, released: Sequence[str], coming: str) -> bool:
+def may_remove(unused_since: str, released: Sequence[str], next_version: str) -> bool:
     """Return whether the coming version may remove something: no release of the previous minor version may
     use it.
     """
     minor, _, patch = unused_since.rpartition(".")
-    return unused_since in released and patch == "0" and not coming.startswith(f"{minor}.")
+    return unused_since in released and patch == "0" and not next_version.startswith(f"{minor}.")
 
 
 def test_what_is_taken_away_was_unused_in_a_minor_version_that_is_out() -> None:
@@ -76,7 +76,7 @@ def test_what_is_taken_away_was_unused_in_a_minor_version_that_is_out() -> None:
 
 
 @pytest.mark.parametrize(
-    ("unused_since", "coming", "may"),
+    ("unused_since", "next_version", "is_allowed"),
     [
         ("1.1.0", "1.2.0", True),
         ("1.0.0", "1.2.0", True),
@@ -86,9 +86,9 @@ def test_what_is_taken_away_was_unused_in_a_minor_version_that_is_out() -> None:
     ],
 )
 def test_a_minor_version_may_remove_what_the_one_before_did_not_use(
-    unused_since: str, coming: str, *, may: bool
+    unused_since: str, next_version: str, *, is_allowed: bool
 ) -> None:
-    assert may_remove(unused_since, ["1.1.1", "1.1.0", "1.0.0"], coming) is may
+    assert may_remove(unused_since, ["1.1.1", "1.1.0", "1.0.0"], next_version) is is_allowed
 
 
 @pytest.fixture
@@ -159,7 +159,9 @@ def test_what_the_version_before_does_not_survive(
         "CREATE FUNCTION twice(n int) RETURNS int LANGUAGE sql RETURN 2 * n",
     ],
 )
-def test_what_it_does_survive(connection: psycopg.Connection, schema: Schema, statement: str) -> None:
+def test_compatible_changes_are_allowed(
+    connection: psycopg.Connection, schema: Schema, statement: str
+) -> None:
     connection.execute(statement.encode())
     assert breaking(schema, read_schema(connection)) == []
 

@@ -29,14 +29,14 @@ def test_it_works(disk: Disk, tmp_path: Path) -> None:
     assert server.cluster in disk.renamed
     assert disk.unsynced == []
     assert "listen_addresses = ''" in (server.cluster / "postgresql.conf").read_text()
-    assert disk.missing(tmp_path) == []
+    assert disk.lost_paths(tmp_path) == []
 
 
 def test_the_model_catches_what_is_not_synced(disk: Disk, tmp_path: Path) -> None:
     disk.sync(tmp_path)
     new_file = tmp_path / "file.new"
     new_file.write_text("content")
-    assert disk.missing(tmp_path) == [tmp_path, new_file]
+    assert disk.lost_paths(tmp_path) == [tmp_path, new_file]
     new_file.rename(tmp_path / "file")
     assert disk.unsynced == [new_file]
 

@@ -21,24 +21,24 @@ Alter = Callable[[psycopg.Connection], object]
 WAY_OUT = r"\(`headwater export`\).*\(`headwater import`\)$"
 
 
-def edited(connection: psycopg.Connection) -> None:
+def edit_schema(connection: psycopg.Connection) -> None:
     """Make it a database of the same file before an edit."""
     connection.execute("UPDATE migrations SET checksum = md5('another file')")
 
 
-def of_many_files(connection: psycopg.Connection) -> None:
+def add_many_files(connection: psycopg.Connection) -> None:
     """Make it a database of the migrations before they became one file."""
     connection.execute("UPDATE migrations SET name = '0001_foundation', checksum = ''")
     connection.execute("INSERT INTO migrations (name, checksum) VALUES ('0002_attribution', '')")
 
 
-def of_an_older_ledger(connection: psycopg.Connection) -> None:
+def add_older_ledger(connection: psycopg.Connection) -> None:
     """Make it a database from before the ledger's last column."""
-    of_many_files(connection)
+    add_many_files(connection)
     connection.execute("ALTER TABLE migrations DROP COLUMN unused_since")
 
 
-OTHERS = pytest.mark.parametrize("alter", [edited, of_many_files, of_an_older_ledger])
+OTHERS = pytest.mark.parametrize("alter", [edit_schema, add_many_files, add_older_ledger])
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def test_it_works(url: str, alter: Alter) -> None:
 
 
 def test_commands_refuse_it(url: str, capsys: pytest.CaptureFixture[str]) -> None:
-    make_other(url, edited)
+    make_other(url, edit_schema)
     assert main(["migrate"]) == 2
     assert "(`headwater export`)" in capsys.readouterr().err
     assert main(["check", "--json"]) == 1

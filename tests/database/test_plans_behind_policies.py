@@ -61,7 +61,7 @@ def planner(stage: Stage) -> Iterator[psycopg.Connection]:
     """A session whose planner treats every table as large, and uses indexes wherever it can."""
     contact_id = stage.contact()
     stage.touchpoint(contact_id, "direct")
-    stage.forwarded(stage.destination(), stage.event(contact_id))
+    stage.add_delivery(stage.destination(), stage.event(contact_id))
     connection = stage.connection
     if connection.info.server_version < FIRST_WITH_STATISTICS:
         pytest.skip("PostgreSQL takes statistics from 18 on")
@@ -84,11 +84,11 @@ def conditions(planner: psycopg.Connection, sql: str) -> tuple[Conditions, Condi
     return index_conditions, filter_conditions
 
 
-def gather(node: dict[str, Any], searched: Conditions, checked: Conditions) -> None:
-    searched |= parts(node.get("Index Cond", ""))
-    checked |= parts(node.get("Filter", "")) | parts(node.get("Join Filter", ""))
+def gather(node: dict[str, Any], index_conditions: Conditions, filter_conditions: Conditions) -> None:
+    index_conditions |= parts(node.get("Index Cond", ""))
+    filter_conditions |= parts(node.get("Filter", "")) | parts(node.get("Join Filter", ""))
     for child in node.get("Plans", []):
-        gather(child, searched, checked)
+        gather(child, index_conditions, filter_conditions)
 
 
 def parts(condition: str) -> Conditions:
@@ -97,7 +97,7 @@ def parts(condition: str) -> Conditions:
     return {condition_part.strip("()") for condition_part in plain.split(" AND ") if condition_part}
 
 
-def lost(planner: psycopg.Connection, sql: str) -> Conditions:
+def find_lost_conditions(planner: psycopg.Connection, sql: str) -> Conditions:
     """Return the conditions that an index is searched by in an unconfined session but not in a confined
     one.
     """
@@ -117,7 +117,7 @@ def test_it_works(planner: psycopg.Connection) -> None:
     lost_conditions: dict[str, Conditions] = {}
     for name, sql in plannable():
         with suppress(*NOT_PLANNED):
-            lost_conditions[name] = lost(planner, sql)
+            lost_conditions[name] = find_lost_conditions(planner, sql)
     assert len(lost_conditions) > 250
     assert {name: lost_parts for name, lost_parts in lost_conditions.items() if lost_parts} == {}
 
@@ -135,4 +135,4 @@ def test_a_condition_that_leaks_is_seen(planner: psycopg.Connection, condition: 
         "WITH days AS MATERIALIZED (SELECT $2::date AS day, $3::bigint AS id)"
         f" SELECT e.currency FROM days d JOIN events e ON e.space_id = $1 AND {condition}"
     )
-    assert lost(planner, sql)
+    assert find_lost_conditions(planner, sql)

@@ -223,30 +223,30 @@ def test_a_role_without_a_space_sees_nothing(connection: psycopg.Connection, spa
 def test_a_faulty_statement_of_the_api(
     server: Running, spaces: Spaces, make_key: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def listed(space_id: int) -> set[str]:
+    def list_companies(space_id: int) -> set[str]:
         with client_for(server, make_key(space_id)) as client:
             return {company["external_id"] for company in client.get("/companies").json()["data"]}
 
     forget_space(monkeypatch, companies.queries, "page")
     for space_id in spaces:
-        assert listed(space_id) == {str(space_id)}
+        assert list_companies(space_id) == {str(space_id)}
     take_away_second_wall(monkeypatch)
-    assert listed(spaces[0]) > {str(spaces[0])}  # the result without row-level security
+    assert list_companies(spaces[0]) > {str(spaces[0])}  # the result without row-level security
 
 
 def test_a_faulty_statement_of_an_assistant(
     server: Running, spaces: Spaces, connection: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def listed(space_id: int) -> set[str]:
+    def list_companies(space_id: int) -> set[str]:
         with connect(server, connection, space_id) as assistant:
             rows = assistant.call("list_companies")["rows"]
             return {company.get("external_id", "") for company in rows}
 
     forget_space(monkeypatch, companies.queries, "page")
     for space_id in spaces:
-        assert listed(space_id) == {str(space_id)}
+        assert list_companies(space_id) == {str(space_id)}
     take_away_second_wall(monkeypatch)
-    assert listed(spaces[0]) > {str(spaces[0])}
+    assert list_companies(spaces[0]) > {str(spaces[0])}
 
 
 def test_a_faulty_duty_of_the_worker(database_url: str, spaces: Spaces) -> None:

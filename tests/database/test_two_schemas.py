@@ -28,9 +28,9 @@ def url(database_url: str) -> Iterator[str]:
         server.execute("DROP DATABASE of_two WITH (FORCE)")
 
 
-def migrate_with(url: str, monkeypatch: pytest.MonkeyPatch, *more: Migration) -> list[str]:
+def migrate_with(url: str, monkeypatch: pytest.MonkeyPatch, *migrations: Migration) -> list[str]:
     """Migrate as a version with additional migrations would."""
-    all_migrations = [*migrator.migrations(), *more]
+    all_migrations = [*migrator.migrations(), *migrations]
     with monkeypatch.context() as patch:
         patch.setattr(migrator, "migrations", lambda: all_migrations)
         return migrate(url)

@@ -42,19 +42,19 @@ EVENT = {"event_name": "purchase", "amount": 50, "trk_source": "google_ads"}
 
 
 @pytest.fixture(scope="module")
-def former(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def former_sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The sources of the last release."""
     return former_source(tmp_path_factory.mktemp("former"))
 
 
 @pytest.fixture(scope="module")
-def url(database_url: str, former: Path) -> Iterator[str]:
+def url(database_url: str, former_sources: Path) -> Iterator[str]:
     """A database with the current schema, or with a later version's."""
     with psycopg.connect(database_url, autocommit=True) as server:
         server.execute("CREATE DATABASE two_versions")
         conninfo = make_conninfo(database_url, dbname="two_versions")
         all_migrations = migrator.migrations()
-        released_names = {path.name for path in (former / MIGRATIONS).glob("*.sql")}
+        released_names = {path.name for path in (former_sources / MIGRATIONS).glob("*.sql")}
         with pytest.MonkeyPatch.context() as patch:
             if len(released_names) == len(all_migrations):
                 patch.setattr(migrator, "migrations", lambda: [*all_migrations, LATER])
@@ -72,14 +72,14 @@ class Former:
     folder: Path
 
     @contextmanager
-    def run(self, *words: str) -> Iterator[None]:
+    def run(self, *arguments: str) -> Iterator[None]:
         """Run one of its commands during the block."""
         variables = environment(
             PYTHONPATH=str(self.source), HEADWATER_DATABASE_URL=self.url,
             HEADWATER_DATA_DIR=str(self.folder),
         )  # fmt: skip
         with (self.folder / "log").open("ab") as log:
-            command = [sys.executable, "-P", "-m", "headwater", *words]
+            command = [sys.executable, "-P", "-m", "headwater", *arguments]
             process = subprocess.Popen(command, stdout=log, stderr=log, env=variables)
         try:
             yield
@@ -94,14 +94,14 @@ def track(client: httpx.Client, email: str) -> None:
     assert answer.status_code == 202, answer.text
 
 
-def processed(stage: Stage) -> bool:
+def is_processed(stage: Stage) -> bool:
     rows = stage.connection.execute("SELECT FROM inbox WHERE space_id = %s", (stage.space_id,)).fetchall()
     return not rows
 
 
-def test_it_works(former: Path, url: str, tmp_path: Path) -> None:
+def test_it_works(former_sources: Path, url: str, tmp_path: Path) -> None:
     """Each version accepts what the other one processes, and both answer every request."""
-    before = Former(former, url, tmp_path)
+    before = Former(former_sources, url, tmp_path)
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     now = datetime.now(UTC)
@@ -119,11 +119,11 @@ def test_it_works(former: Path, url: str, tmp_path: Path) -> None:
             track(old, "ada@example.com")
             with connect(url) as worker:
                 drain(worker)
-            assert processed(stage)
+            assert is_processed(stage)
             answer = client.post("/events/track", json={**EVENT, "email": "bob@example.com"})
             assert answer.status_code == 202
             with before.run("worker"):
-                wait_until(lambda: processed(stage))
+                wait_until(lambda: is_processed(stage))
             assert_answers(old)
             period = {"start_date": f"{now - DAY:%F %T}", "end_date": f"{now + DAY:%F %T}"}
             answers = [
@@ -134,13 +134,13 @@ def test_it_works(former: Path, url: str, tmp_path: Path) -> None:
             assert len(answers[0]) == 2
 
 
-def assert_answers(old: httpx.Client) -> None:
+def assert_answers(client: httpx.Client) -> None:
     """Check that every GET endpoint without an id answers."""
-    paths = old.get(f"{API}/openapi.json").json()["paths"]
+    paths = client.get(f"{API}/openapi.json").json()["paths"]
     readable = [path for path, methods in paths.items() if "get" in methods and "{" not in path]
     assert len(readable) > 10
     period = {"start_date": "2026-01-01", "end_date": "2026-01-31"}
     for path in readable:
         for parameters in ({}, period):
-            answer = old.get(path if path.startswith(API) else f"{API}{path}", params=parameters)
+            answer = client.get(path if path.startswith(API) else f"{API}{path}", params=parameters)
             assert answer.status_code < 500, (path, parameters, answer.text)

@@ -18,8 +18,8 @@ from headwater.forwarding.deliveries import corrections
 from headwater.forwarding.deliveries.changes import change_event, remove_event
 from headwater.forwarding.platforms.google import Google
 from tests.deliveries.staging import Sending
-from tests.support.destinations import taking
-from tests.support.fake_platform import Answer, FakePlatform, Received, Silence, Step
+from tests.support.destinations import change_platform
+from tests.support.fake_platform import Answer, FakePlatform, ReceivedRequest, Silence, Step
 
 GOOGLE = Google()
 SETTINGS = '{"customer_id": "1234567890"}'
@@ -38,9 +38,9 @@ class GoogleLedger:
     react: Callable[[], str] = lambda: "accept"
     last: dict[str, str] = field(default_factory=dict[str, str])
     corrected: Counter[str] = field(default_factory=Counter[str])
-    refused: set[str] = field(default_factory=set[str])
+    refused_ids: set[str] = field(default_factory=set[str])
 
-    def __call__(self, request: Received) -> Step:
+    def __call__(self, request: ReceivedRequest) -> Step:
         if request.method == "GET":
             number = int(parse_qs(urlsplit(request.target).query)["requestId"][0][1:])
             indexes = [index for index, event in enumerate(self.requests[number]) if event.get("refused")]
@@ -64,7 +64,7 @@ class GoogleLedger:
         key, moment = event["transactionId"], event.get("lastUpdatedTimestamp")
         if self.refuse(event):
             event["refused"] = True
-            self.refused.add(key)
+            self.refused_ids.add(key)
             return
         if moment is not None:
             if key not in self.amounts:
@@ -78,10 +78,10 @@ class GoogleLedger:
 
 @pytest.fixture
 def google(sending: Sending) -> Iterator[GoogleLedger]:
-    sending.platform = taking(GOOGLE, token_request=lambda *_: None)
+    sending.platform = change_platform(GOOGLE, token_request=lambda *_: None)
     google = GoogleLedger()
     sending.seconds = 0.3
-    with FakePlatform(otherwise=google) as platform:
+    with FakePlatform(default=google) as platform:
         sending.urls["google"] = platform.url
         yield google
 
@@ -116,10 +116,10 @@ class Shop:
     def delete(self, event: int) -> None:
         self._apply(lambda connection: remove_event(connection, self.sending.space_id, event))
 
-    def _apply(self, act: Callable[[AsyncConnection], Any]) -> None:
+    def _apply(self, work: Callable[[AsyncConnection], Any]) -> None:
         async def run() -> None:
             async with await AsyncConnection.connect(self.sending.database_url) as connection:
-                await act(connection)
+                await work(connection)
 
         asyncio.run(run())
 

@@ -12,8 +12,8 @@ from typing import Any
 from headwater.forwarding.platforms.microsoft_offline import MicrosoftOffline
 from tests.deliveries.google_ledger import GoogleLedger, Shop, key
 from tests.deliveries.staging import Sending
-from tests.support.destinations import taking
-from tests.support.fake_platform import Answer, FakePlatform, Received, Silence, Step
+from tests.support.destinations import change_platform
+from tests.support.fake_platform import Answer, FakePlatform, ReceivedRequest, Silence, Step
 
 SETTINGS = '{"customer_id": "1", "account_id": "2"}'
 Key = tuple[str, str, str | None]
@@ -28,12 +28,12 @@ class MicrosoftLedger(GoogleLedger):
 
     names: dict[str, str] = field(default_factory=dict[str, str])
     """Orders by time."""
-    counted: dict[str, dict[Key, Decimal]] = field(default_factory=dict[str, dict[Key, Decimal]])
+    counted_values: dict[str, dict[Key, Decimal]] = field(default_factory=dict[str, dict[Key, Decimal]])
     """Values by order and key."""
     repeated: int = 0
     """Conversions received again."""
 
-    def __call__(self, request: Received) -> Step:
+    def __call__(self, request: ReceivedRequest) -> Step:
         reaction = self.react()
         if reaction == "down":
             return Answer(503)
@@ -53,9 +53,9 @@ class MicrosoftLedger(GoogleLedger):
     def _record(self, conversion: dict[str, Any]) -> bool:
         name, key = self._read_key(conversion)
         if self.refuse({"transactionId": name}):
-            self.refused.add(name)
+            self.refused_ids.add(name)
             return False
-        values = self.counted.setdefault(name, {})
+        values = self.counted_values.setdefault(name, {})
         if key in values:
             self.repeated += 1
         elif values:
@@ -66,7 +66,7 @@ class MicrosoftLedger(GoogleLedger):
 
     def _adjust(self, adjustment: dict[str, Any]) -> None:
         (name, key), moment = self._read_key(adjustment), adjustment["AdjustmentTime"]
-        if key not in self.counted.get(name, {}):
+        if key not in self.counted_values.get(name, {}):
             self.faults.append(f"{name}: corrected before it was accepted, or another conversion is meant")
             return
         if moment < self.last.get(name, ""):
@@ -74,7 +74,9 @@ class MicrosoftLedger(GoogleLedger):
         self.last[name] = moment
         self.corrected[name] += 1
         is_gone = adjustment["AdjustmentType"] == "Retract"
-        self.counted[name][key] = Decimal(0) if is_gone else Decimal(str(adjustment["AdjustmentValue"]))
+        self.counted_values[name][key] = (
+            Decimal(0) if is_gone else Decimal(str(adjustment["AdjustmentValue"]))
+        )
         self._add_up(name)
 
     def _read_key(self, content: dict[str, Any]) -> tuple[str, Key]:
@@ -82,7 +84,7 @@ class MicrosoftLedger(GoogleLedger):
         return self.names[time], (goal, time, content.get("MicrosoftClickId"))
 
     def _add_up(self, name: str) -> None:
-        self.amounts[name] = sum(self.counted[name].values(), Decimal(0))
+        self.amounts[name] = sum(self.counted_values[name].values(), Decimal(0))
 
 
 @dataclass
@@ -114,10 +116,10 @@ class MicrosoftShop(Shop):
 @contextmanager
 def open_microsoft(sending: Sending) -> Iterator[tuple[MicrosoftShop, MicrosoftLedger]]:
     """Yield a shop whose conversions go to a fake Microsoft."""
-    sending.platform = taking(MicrosoftOffline(), token_request=lambda *_: None)
+    sending.platform = change_platform(MicrosoftOffline(), token_request=lambda *_: None)
     sending.seconds = 0.3
     ledger = MicrosoftLedger()
-    with FakePlatform(otherwise=ledger) as platform:
+    with FakePlatform(default=ledger) as platform:
         sending.urls["microsoft_offline"] = platform.url
         destination = sending.destination(settings=SETTINGS, event_names='{"purchase": "Sale"}')
         yield MicrosoftShop(sending, destination, ledger), ledger

@@ -119,10 +119,10 @@ PLATFORM = SmallPlatform()
 class Clock:
     """A clock that only moves when a test moves it. It starts one second in the future."""
 
-    at: float = field(default_factory=lambda: datetime.now(UTC).timestamp() + 1)
+    time: float = field(default_factory=lambda: datetime.now(UTC).timestamp() + 1)
 
     def __call__(self) -> float:
-        return self.at
+        return self.time
 
 
 @dataclass
@@ -180,16 +180,16 @@ class Sending:
 
     def moment(self, seconds: float = 0) -> datetime:
         """Return the time this many seconds after the clock's time."""
-        return datetime.fromtimestamp(self.clock.at + seconds, UTC)
+        return datetime.fromtimestamp(self.clock.time + seconds, UTC)
 
-    def run(self, times: int = 1, every: float = 0) -> None:
-        """Send everything due, `times` times, advancing the clock by `every` seconds in between."""
+    def run(self, times: int = 1, interval: float = 0) -> None:
+        """Send everything due, `times` times, advancing the clock by `interval` seconds in between."""
 
         async def drain() -> None:
-            async with self.opened() as forwarder:
+            async with self.open_forwarder() as forwarder:
                 await forwarder.drain()
                 for _ in range(times - 1):
-                    self.advance(every)
+                    self.advance(interval)
                     await forwarder.drain()
 
         asyncio.run(drain())
@@ -204,13 +204,13 @@ class Sending:
             " WHERE space_id = %s AND leased_until IS NOT NULL", (self.space_id,),
         )  # fmt: skip
 
-    def opened(self, stopping: asyncio.Event | None = None) -> Opened:
-        return Opened(self, stopping)
+    def open_forwarder(self, stopping: asyncio.Event | None = None) -> OpenForwarder:
+        return OpenForwarder(self, stopping)
 
     def advance(self, seconds: float) -> None:
-        self.clock.at += seconds
+        self.clock.time += seconds
 
-    def of(self, delivery: int, *columns: str) -> Any:
+    def read_delivery(self, delivery: int, *columns: str) -> Any:
         """Return a delivery's columns: a tuple, or the value of a single column."""
         names = ", ".join(columns)
         row = self.connection.execute(
@@ -237,10 +237,10 @@ class Sending:
         assert row is not None
         return row[0] if len(columns) == 1 else row
 
-    def waits(self, destination: int) -> float:
+    def seconds_to_wait(self, destination: int) -> float:
         """Return the seconds until the destination's next call, by the test clock."""
         until: datetime = self.state(destination, "wait_until")
-        return until.timestamp() - self.clock.at
+        return until.timestamp() - self.clock.time
 
     def attempts(self, delivery: int) -> list[tuple[Any, ...]]:
         return self.connection.execute(
@@ -266,7 +266,7 @@ def _die_at(number: int) -> None:
     delivery_loop.failpoint = verdicts.failpoint = failpoint
 
 
-class Opened:
+class OpenForwarder:
     """A context manager that opens a forwarder and its connections."""
 
     def __init__(self, sending: Sending, stopping: asyncio.Event | None) -> None:

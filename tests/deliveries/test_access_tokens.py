@@ -13,7 +13,7 @@ from headwater.base.egress.models import EgressRequest, EgressResponse
 from headwater.base.egress.oauth import IssuedToken, TokenError
 from headwater.forwarding.platforms.models import Destination
 from tests.deliveries.staging import PLATFORM, Sending
-from tests.support.destinations import taking
+from tests.support.destinations import change_platform
 from tests.support.fake_platform import Answer, FakePlatform, Silence, Step
 
 
@@ -35,8 +35,8 @@ def read(answer: EgressResponse) -> IssuedToken | TokenError:
 
 
 @pytest.fixture
-def exchanging(sending: Sending) -> Sending:
-    sending.platform = taking(PLATFORM, token_request=ask, read_token=read)
+def exchange(sending: Sending) -> Sending:
+    sending.platform = change_platform(PLATFORM, token_request=ask, read_token=read)
     return sending
 
 
@@ -57,64 +57,64 @@ class Tokens:
 
 
 @pytest.fixture
-def tokens(exchanging: Sending) -> Iterator[Tokens]:
+def tokens(exchange: Sending) -> Iterator[Tokens]:
     tokens = Tokens()
-    with FakePlatform(otherwise=tokens) as platform:
-        exchanging.urls["meta"] = platform.url
+    with FakePlatform(default=tokens) as platform:
+        exchange.urls["meta"] = platform.url
         yield tokens
 
 
-def test_it_works(exchanging: Sending, tokens: Tokens) -> None:
+def test_it_works(exchange: Sending, tokens: Tokens) -> None:
     """One token is used until shortly before it expires."""
-    destination = exchanging.destination()
-    exchanging.deliveries(destination, 2)
-    exchanging.run(20, 0)
-    assert exchanging.statuses(destination) == {"delivered": 2}
+    destination = exchange.destination()
+    exchange.deliveries(destination, 2)
+    exchange.run(20, 0)
+    assert exchange.statuses(destination) == {"delivered": 2}
     assert tokens.given == 1
 
 
-@pytest.mark.parametrize(("passed", "given"), [(3500, 1), (3550, 2)])
+@pytest.mark.parametrize(("seconds", "token_count"), [(3500, 1), (3550, 2)])
 def test_it_is_fetched_anew_before_it_ends(
-    exchanging: Sending, tokens: Tokens, passed: float, given: int
+    exchange: Sending, tokens: Tokens, seconds: float, token_count: int
 ) -> None:
-    destination = exchanging.destination()
-    exchanging.delivery(destination)
-    exchanging.delivery(destination, due_at=exchanging.moment(passed - 1))
-    exchanging.run(2, passed)
-    assert exchanging.statuses(destination) == {"delivered": 2}
-    assert tokens.given == given
+    destination = exchange.destination()
+    exchange.delivery(destination)
+    exchange.delivery(destination, due_at=exchange.moment(seconds - 1))
+    exchange.run(2, seconds)
+    assert exchange.statuses(destination) == {"delivered": 2}
+    assert tokens.given == token_count
 
 
-def test_one_that_ended_early_is_replaced_once(exchanging: Sending, tokens: Tokens) -> None:
-    destination = exchanging.destination()
-    exchanging.delivery(destination)
-    exchanging.delivery(destination, due_at=exchanging.moment(60))
+def test_one_that_ended_early_is_replaced_once(exchange: Sending, tokens: Tokens) -> None:
+    destination = exchange.destination()
+    exchange.delivery(destination)
+    exchange.delivery(destination, due_at=exchange.moment(60))
 
     async def run() -> None:
-        async with exchanging.opened() as forwarder:
+        async with exchange.open_forwarder() as forwarder:
             await forwarder.drain()
             tokens.valid = False
-            exchanging.advance(100)
+            exchange.advance(100)
             await forwarder.drain()
 
     asyncio.run(run())
-    assert exchanging.statuses(destination) == {"delivered": 2}
-    assert exchanging.state(destination, "status") == "active"
+    assert exchange.statuses(destination) == {"delivered": 2}
+    assert exchange.state(destination, "status") == "active"
     assert tokens.given == 2
 
 
 def test_a_new_one_that_is_refused_tells_of_the_credentials(
-    exchanging: Sending, platform: FakePlatform
+    exchange: Sending, platform: FakePlatform
 ) -> None:
-    platform.then(Answer(body={"token": "t1", "seconds": 60}), Answer(401, {"error": "not t1"}))
-    destination = exchanging.destination()
-    exchanging.delivery(destination)
-    exchanging.run()
+    platform.append(Answer(body={"token": "t1", "seconds": 60}), Answer(401, {"error": "not t1"}))
+    destination = exchange.destination()
+    exchange.delivery(destination)
+    exchange.run()
     assert len(platform.requests) == 2
-    assert exchanging.state(destination, "status", "status_reason") == (
+    assert exchange.state(destination, "status", "status_reason") == (
         "held", "not [masked]",
     )  # fmt: skip
-    assert exchanging.statuses(destination) == {"queued": 1}
+    assert exchange.statuses(destination) == {"queued": 1}
 
 
 @pytest.mark.parametrize(
@@ -125,39 +125,39 @@ def test_a_new_one_that_is_refused_tells_of_the_credentials(
     ],
 )  # fmt: skip
 def test_no_token_is_to_be_had(
-    exchanging: Sending, platform: FakePlatform, step: Step, status: str, delivery: str
+    exchange: Sending, platform: FakePlatform, step: Step, status: str, delivery: str
 ) -> None:
-    platform.then(step)
-    exchanging.seconds = 0.3
-    destination = exchanging.destination()
-    exchanging.delivery(destination)
-    exchanging.run()
-    assert exchanging.state(destination, "status") == status
-    assert exchanging.statuses(destination) == {delivery: 1}
+    platform.append(step)
+    exchange.seconds = 0.3
+    destination = exchange.destination()
+    exchange.delivery(destination)
+    exchange.run()
+    assert exchange.state(destination, "status") == status
+    assert exchange.statuses(destination) == {delivery: 1}
     assert len(platform.requests) == 1
 
 
-def test_an_answer_nobody_has_thought_of(exchanging: Sending, platform: FakePlatform) -> None:
-    platform.then(Answer(200, b"[]"))
-    destination = exchanging.destination()
-    exchanging.delivery(destination)
-    exchanging.run()
-    assert exchanging.statuses(destination) == {"retrying": 1}
+def test_an_answer_nobody_has_thought_of(exchange: Sending, platform: FakePlatform) -> None:
+    platform.append(Answer(200, b"[]"))
+    destination = exchange.destination()
+    exchange.delivery(destination)
+    exchange.run()
+    assert exchange.statuses(destination) == {"retrying": 1}
 
 
-def test_secrets_that_hold_one_already(exchanging: Sending, platform: FakePlatform) -> None:
-    destination = exchanging.destination(settings='{"pixel": "own"}')
-    exchanging.delivery(destination)
-    exchanging.run()
+def test_secrets_that_hold_one_already(exchange: Sending, platform: FakePlatform) -> None:
+    destination = exchange.destination(settings='{"pixel": "own"}')
+    exchange.delivery(destination)
+    exchange.run()
     (request,) = platform.requests
     assert request.headers["token"] == f"geheim-{destination}"
 
 
-def test_secrets_that_cannot_be_used(exchanging: Sending, platform: FakePlatform) -> None:
-    destination = exchanging.destination(settings='{"pixel": "broken"}')
-    exchanging.delivery(destination)
-    exchanging.run()
+def test_secrets_that_cannot_be_used(exchange: Sending, platform: FakePlatform) -> None:
+    destination = exchange.destination(settings='{"pixel": "broken"}')
+    exchange.delivery(destination)
+    exchange.run()
     assert not platform.requests
-    assert exchanging.state(destination, "status", "status_reason") == (
+    assert exchange.state(destination, "status", "status_reason") == (
         "held", "The key cannot be read.",
     )  # fmt: skip

@@ -25,11 +25,11 @@ def loaded(sending: Sending, *deliveries: int) -> list[PendingDelivery]:
         async with await psycopg.AsyncConnection.connect(sending.database_url) as connection:
             return await load_waiting(connection, sending.space_id, destination, deliveries)
 
-    (destination,) = {sending.of(delivery, "destination_id") for delivery in deliveries}
+    (destination,) = {sending.read_delivery(delivery, "destination_id") for delivery in deliveries}
     return asyncio.run(run())
 
 
-def conversion_of(sending: Sending, event: int) -> Conversion:
+def build_conversion(sending: Sending, event: int) -> Conversion:
     (delivery,) = loaded(sending, sending.delivery(sending.destination(), event))
     assert delivery.conversion is not None
     return delivery.conversion
@@ -59,7 +59,7 @@ def test_it_works(sending: Sending) -> None:
     )  # fmt: skip
     delivery = sending.delivery(sending.destination(), event, dedup_id="key", attempts=2)
     (pending_delivery,) = loaded(sending, delivery)
-    queued_at = sending.of(delivery, "queued_at").timestamp()
+    queued_at = sending.read_delivery(delivery, "queued_at").timestamp()
     assert pending_delivery == PendingDelivery(
         id=delivery, attempts=2, queued_at=pytest.approx(queued_at),
         conversion=Conversion(
@@ -84,31 +84,33 @@ def test_it_works(sending: Sending) -> None:
     )  # fmt: skip
 
 
-def test_what_nobody_said(sending: Sending) -> None:
-    conversion = conversion_of(sending, sending.rows.event(sending.rows.contact()))
+def test_missing_values_are_left_out(sending: Sending) -> None:
+    conversion = build_conversion(sending, sending.rows.event(sending.rows.contact()))
     assert conversion.person == ConvertedPerson()
     assert (conversion.consent, conversion.click, conversion.amount) == (AdConsent(), None, None)
     assert (conversion.currency, conversion.cookies, conversion.url_click_ids) == ("USD", {}, {})
 
 
 @pytest.mark.parametrize(
-    ("of_space", "of_event", "given"),
+    ("space_consent", "event_consent", "consent"),
     [
         ("unknown", None, None), ("granted", None, True), ("denied", None, False),
         ("granted", False, False), ("denied", True, True), ("unknown", True, True),
     ],
 )  # fmt: skip
-def test_consent(sending: Sending, of_space: str, of_event: bool | None, given: bool | None) -> None:
+def test_consent(
+    sending: Sending, space_consent: str, event_consent: bool | None, consent: bool | None
+) -> None:
     sending.connection.execute(
-        "UPDATE spaces SET ad_consent = %s WHERE id = %s", (of_space, sending.space_id)
+        "UPDATE spaces SET ad_consent = %s WHERE id = %s", (space_consent, sending.space_id)
     )
-    columns: dict[str, Any] = {"ad_user_data": of_event, "ad_personalization": of_event}
-    conversion = conversion_of(sending, sending.event(**columns))
-    assert conversion.consent == AdConsent(given, given)
+    columns: dict[str, Any] = {"ad_user_data": event_consent, "ad_personalization": event_consent}
+    conversion = build_conversion(sending, sending.event(**columns))
+    assert conversion.consent == AdConsent(consent, consent)
 
 
 def test_the_events_own_currency_wins(sending: Sending) -> None:
-    assert conversion_of(sending, sending.event(currency="JPY")).currency == "JPY"
+    assert build_conversion(sending, sending.event(currency="JPY")).currency == "JPY"
 
 
 @pytest.mark.parametrize(
@@ -135,7 +137,7 @@ def test_the_last_paid_touch_of_thirty_days(
         sending.rows.touchpoint(contact, source, occurred_at=event_time - timedelta(days=days))
         for source, days in touches
     ]
-    click = conversion_of(sending, sending.rows.event(contact, event_time=event_time)).click
+    click = build_conversion(sending, sending.rows.event(contact, event_time=event_time)).click
     if credited is None:
         assert click is None
     else:
@@ -163,7 +165,7 @@ def test_every_paid_source_can_be_credited(sending: Sending) -> None:
 def test_another_space_is_another_world(sending: Sending) -> None:
     event = sending.event("anna@example.com")
     delivery = sending.delivery(sending.destination(), event)
-    destination = sending.of(delivery, "destination_id")
+    destination = sending.read_delivery(delivery, "destination_id")
 
     async def run() -> list[PendingDelivery]:
         async with await psycopg.AsyncConnection.connect(sending.database_url) as connection:

@@ -13,7 +13,7 @@ from tests.deliveries.google_ledger import shop as shop  # noqa: PLC0414 # a fix
 from tests.deliveries.microsoft_ledger import SETTINGS, MicrosoftLedger, MicrosoftShop, open_microsoft
 from tests.deliveries.staging import Sending
 from tests.deliveries.test_taken_back import change
-from tests.support.destinations import taking
+from tests.support.destinations import change_platform
 from tests.support.fake_platform import Answer, FakePlatform
 
 
@@ -200,7 +200,7 @@ def test_a_sale_sent_again(shop: Shop, google: GoogleLedger) -> None:
     shop.sending.connection.execute(
         "UPDATE deliveries SET status = 'queued', queued_at = to_timestamp(%s), due_at = to_timestamp(%s),"
         " finished_at = NULL, platform_request_id = NULL WHERE space_id = %s AND kind = 'conversion'",
-        (shop.sending.clock.at, shop.sending.clock.at, shop.sending.space_id),
+        (shop.sending.clock.time, shop.sending.clock.time, shop.sending.space_id),
     )
     shop.sending.run()
     assert google.amounts == {key(order): 100}
@@ -220,8 +220,8 @@ def test_microsoft_finds_conversions_by_click_id(sending: Sending) -> None:
 
 def test_microsoft(sending: Sending) -> None:
     """Corrections go in separate calls, as soon as Microsoft has accepted the conversion."""
-    sending.platform = taking(MicrosoftOffline(), token_request=lambda *_: None)
-    with FakePlatform(otherwise=Answer(body={"PartialErrors": []})) as microsoft:
+    sending.platform = change_platform(MicrosoftOffline(), token_request=lambda *_: None)
+    with FakePlatform(default=Answer(body={"PartialErrors": []})) as microsoft:
         sending.urls["microsoft_offline"] = microsoft.url
         destination = sending.destination(settings=SETTINGS, event_names='{"purchase": "Sale"}')
         shop = MicrosoftShop(sending, destination, MicrosoftLedger())

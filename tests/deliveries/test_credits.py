@@ -19,8 +19,8 @@ from headwater.forwarding.platforms.platform import Platform
 from headwater.forwarding.platforms.settings import CREDIT_MODELS
 from tests.deliveries.staging import Sending
 from tests.support.campaigns import campaign_size
-from tests.support.destinations import taking
-from tests.support.fake_platform import Answer, FakePlatform, Received, Step
+from tests.support.destinations import change_platform
+from tests.support.fake_platform import Answer, FakePlatform, ReceivedRequest, Step
 
 PATHS = campaign_size("HEADWATER_CREDIT_PATHS", 120, 10_000)
 HOUR, DAY = 3600, 86_400
@@ -30,7 +30,7 @@ CLICK_IDS = {**SOURCES, "bing_ads": "msclkid"}
 PLATFORMS: dict[str, Platform] = {"meta": Meta(), "chatgpt_ads": ChatGPTAds()}
 
 
-def accept(request: Received) -> Step:
+def accept(request: ReceivedRequest) -> Step:
     body = request.json()
     events = body.get("data") or body["events"]
     if "data" in body:
@@ -41,7 +41,7 @@ def accept(request: Received) -> Step:
 @pytest.fixture
 def meta(sending: Sending) -> Iterator[FakePlatform]:
     sending.platform = PLATFORMS["meta"]
-    with FakePlatform(otherwise=accept) as platform:
+    with FakePlatform(default=accept) as platform:
         sending.urls["meta"] = platform.url
         yield platform
 
@@ -82,7 +82,7 @@ def sent(platform: FakePlatform) -> list[dict[str, Any]]:
     return [event for body in platform.bodies for event in body["data"]]
 
 
-def credits_of(sending: Sending, event: int) -> list[tuple[Any, ...]]:
+def read_credits(sending: Sending, event: int) -> list[tuple[Any, ...]]:
     return sending.connection.execute(
         "SELECT number, status, reason, (credit->>'share')::numeric, (credit->>'paid_share')::numeric"
         " FROM deliveries WHERE space_id = %s AND event_id = %s AND kind = 'credit' ORDER BY number",
@@ -111,7 +111,7 @@ def test_it_works(sending: Sending, meta: FakePlatform) -> None:
     }  # fmt: skip
     assert [event["user_data"]["fbc"].startswith("fb.1.") for event in credit_events] == [True, True]
     assert credit_events[0]["user_data"]["fbc"] != credit_events[1]["user_data"]["fbc"]
-    assert [row[:4] for row in credits_of(sending, path.event)] == [
+    assert [row[:4] for row in read_credits(sending, path.event)] == [
         (1, "delivered", None, Decimal("0.25")), (2, "delivered", None, Decimal("0.25")),
     ]  # fmt: skip
 
@@ -129,7 +129,7 @@ def test_it_is_frozen(sending: Sending, meta: FakePlatform) -> None:
     """A retry sends the same credit, and a replay of the sale sends no new credit."""
     destination = account(sending)
     path = buy(sending, destination, ("facebook_ads", 5), ("email", 4))
-    meta.then(accept, Answer(500))
+    meta.append(accept, Answer(500))
     sending.run()
     sending.rows.touchpoint(path.contact, "email", occurred_at=sending.moment(-2 * HOUR))
     sending.advance(11)
@@ -137,7 +137,7 @@ def test_it_is_frozen(sending: Sending, meta: FakePlatform) -> None:
     assert [event["attribution_data"]["attribution_share"] for event in sent(meta)[1:]] == [0.5, 0.5]
     sending.connection.execute(
         "UPDATE deliveries SET status = 'queued', due_at = to_timestamp(%s) WHERE space_id = %s"
-        " AND kind = 'conversion'", (sending.clock.at, sending.space_id),
+        " AND kind = 'conversion'", (sending.clock.time, sending.space_id),
     )  # fmt: skip
     sending.run()
     assert [event["event_name"] for event in sent(meta)[3:]] == ["Purchase"]
@@ -147,13 +147,13 @@ def test_not_after_two_days(sending: Sending, meta: FakePlatform) -> None:
     destination = account(sending)
     late = buy(sending, destination, ("facebook_ads", 5), event_time=sending.moment(-2 * DAY))
     in_time = buy(sending, destination, ("facebook_ads", 5), event_time=sending.moment(-2 * DAY + 2 * HOUR))
-    meta.then(accept, *[Answer(500)] * 4)
+    meta.append(accept, *[Answer(500)] * 4)
     sending.run()
     for _ in range(4):
         sending.advance(2 * HOUR)
         sending.run()
-    assert credits_of(sending, late.event) == []
-    ((_, status, _, _, _),) = credits_of(sending, in_time.event)
+    assert read_credits(sending, late.event) == []
+    ((_, status, _, _, _),) = read_credits(sending, in_time.event)
     assert status == "expired"
     assert len({event["event_id"] for event in sent(meta)}) == 3
 
@@ -164,7 +164,7 @@ def test_what_ends_it(sending: Sending, meta: FakePlatform, change: str) -> None
         settings='{"pixel_id": "1234567890", "credit_model": "linear", "consent_denied": "skip"}'
     )
     path = buy(sending, destination, ("facebook_ads", 5))
-    meta.then(accept, Answer(500))
+    meta.append(accept, Answer(500))
     sending.run()
     statement = {
         "erased": "INSERT INTO erasures (space_id, contact_id, receipt_mark)"
@@ -177,12 +177,12 @@ def test_what_ends_it(sending: Sending, meta: FakePlatform, change: str) -> None
     sending.advance(11)
     sending.run()
     assert len(sent(meta)) == 2
-    assert [row[1:3] for row in credits_of(sending, path.event)] == [("skipped", change)]
+    assert [row[1:3] for row in read_credits(sending, path.event)] == [("skipped", change)]
 
 
 def test_chatgpt_ads(sending: Sending) -> None:
     sending.platform = PLATFORMS["chatgpt_ads"]
-    with FakePlatform(otherwise=accept) as openai:
+    with FakePlatform(default=accept) as openai:
         sending.urls["chatgpt_ads"] = openai.url
         destination = sending.destination(settings='{"pixel_id": "p1", "credit_model": "last_touch"}')
         contact = sending.rows.contact(email="ada@example.com")
@@ -204,8 +204,8 @@ def test_chatgpt_ads(sending: Sending) -> None:
 
 def test_microsoft(sending: Sending) -> None:
     """Microsoft's clicks are sent as conversions with a share each. The conversion itself isn't sent."""
-    sending.platform = taking(MicrosoftOffline(), token_request=lambda *_: None)
-    with FakePlatform(otherwise=Answer(body={"PartialErrors": []})) as microsoft:
+    sending.platform = change_platform(MicrosoftOffline(), token_request=lambda *_: None)
+    with FakePlatform(default=Answer(body={"PartialErrors": []})) as microsoft:
         sending.urls["microsoft_offline"] = microsoft.url
         destination = sending.destination(
             settings='{"customer_id": "1", "account_id": "2", "credit_model": "linear"}',
@@ -218,7 +218,7 @@ def test_microsoft(sending: Sending) -> None:
         sending.advance(1)
         sending.run()
         (body,) = microsoft.bodies
-    assert [row[:4] for row in credits_of(sending, path.event)] == [
+    assert [row[:4] for row in read_credits(sending, path.event)] == [
         (1, "delivered", None, Decimal("0.333334")), (2, "delivered", None, Decimal("0.333333")),
     ]  # fmt: skip
     sent_clicks = body["OfflineConversions"]
@@ -226,7 +226,9 @@ def test_microsoft(sending: Sending) -> None:
     assert {click["ExternalAttributionModel"] for click in sent_clicks} == {"Linear"}
     assert {click["ConversionValue"] for click in sent_clicks} == {90}
     assert len({click["MicrosoftClickId"] for click in sent_clicks}) == 2
-    reasons = [sending.of(delivery, "reason") for delivery in (path.delivery, path_without_click.delivery)]
+    reasons = [
+        sending.read_delivery(delivery, "reason") for delivery in (path.delivery, path_without_click.delivery)
+    ]
     assert reasons == ["sent_as_credit", "not_attributed"]
 
 
@@ -259,7 +261,7 @@ def test_many_paths(sending: Sending) -> None:
     sending.run()
     actual: dict[int, list[tuple[Decimal, Decimal]]] = {}
     for event, (is_empty, _) in expected.items():
-        rows = credits_of(sending, event)
+        rows = read_credits(sending, event)
         assert {row[1:3] for row in rows} <= {("delivered", None)}
         assert not (is_empty and rows)
         actual[event] = [row[3:] for row in rows]
@@ -268,9 +270,9 @@ def test_many_paths(sending: Sending) -> None:
 
 
 def assert_shares(
-    told: dict[int, list[tuple[Decimal, Decimal]]], expected: dict[int, tuple[bool, list[str]]]
+    sent_amounts: dict[int, list[tuple[Decimal, Decimal]]], expected: dict[int, tuple[bool, list[str]]]
 ) -> None:
-    for event, shares in told.items():
+    for event, shares in sent_amounts.items():
         total_share, paid = sum((share for share, _ in shares), Decimal(0)), {paid for _, paid in shares}
         names = expected[event][1]
         if not shares:

@@ -13,7 +13,7 @@ from tests.support.pipeline import event
 from tests.support.reading_fixtures import Api
 
 
-def listed(api: Api, destination_id: int, **params: Any) -> list[int]:
+def list_deliveries(api: Api, destination_id: int, **params: Any) -> list[int]:
     response = api.get(f"/destinations/{destination_id}/deliveries", params=params)
     assert response.status_code == 200, response.text
     return [row["id"] for row in response.json()["data"]]
@@ -68,15 +68,15 @@ def test_filters(api: Api, forwarder: Forwarder) -> None:
     paused_id = forwarder.delivery(first_destination, status="skipped", reason="paused")
     unmapped_id = forwarder.delivery(first_destination, status="skipped", reason="no_mapping")
     other_delivery = forwarder.delivery(second_destination, status="failed")
-    assert listed(api, first_destination) == [unmapped_id, paused_id, failed_id]
-    assert listed(api, first_destination, status="failed") == [failed_id]
-    assert listed(api, first_destination, status="skipped") == [unmapped_id, paused_id]
-    assert listed(api, first_destination, reason="paused") == [paused_id]
-    assert listed(api, first_destination, reason="paused", status="failed") == []
+    assert list_deliveries(api, first_destination) == [unmapped_id, paused_id, failed_id]
+    assert list_deliveries(api, first_destination, status="failed") == [failed_id]
+    assert list_deliveries(api, first_destination, status="skipped") == [unmapped_id, paused_id]
+    assert list_deliveries(api, first_destination, reason="paused") == [paused_id]
+    assert list_deliveries(api, first_destination, reason="paused", status="failed") == []
     event_ids = dict(forwarder.deliveries("id", "event_id"))
-    assert listed(api, first_destination, event_id=event_ids[paused_id]) == [paused_id]
-    assert listed(api, first_destination, event_id=event_ids[other_delivery]) == []
-    assert listed(api, second_destination) == [other_delivery]
+    assert list_deliveries(api, first_destination, event_id=event_ids[paused_id]) == [paused_id]
+    assert list_deliveries(api, first_destination, event_id=event_ids[other_delivery]) == []
+    assert list_deliveries(api, second_destination) == [other_delivery]
 
 
 def test_paging(api: Api, forwarder: Forwarder) -> None:
@@ -108,7 +108,7 @@ def test_a_deleted_event_leaves_its_deliveries(api: Api, forwarder: Forwarder) -
     api.send("DELETE", f"/events/{event_id}")
     (row,) = api.get(f"/events/{event_id}/deliveries").json()["data"]
     assert (row["event_name"], row["status"], row["reason"]) == (None, "skipped", "deleted")
-    assert listed(api, destination_id) == [row["id"]]
+    assert list_deliveries(api, destination_id) == [row["id"]]
 
 
 def test_an_event_that_went_nowhere(api: Api, forwarder: Forwarder) -> None:

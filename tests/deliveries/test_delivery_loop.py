@@ -10,7 +10,7 @@ from structlog.testing import capture_logs
 
 from headwater.forwarding.platforms.platform import Limits
 from tests.deliveries.staging import PLATFORM, Sending, ids_sent
-from tests.support.destinations import taking
+from tests.support.destinations import change_platform
 from tests.support.fake_platform import (
     Answer,
     CutShort,
@@ -20,7 +20,7 @@ from tests.support.fake_platform import (
     GzipBomb,
     Huge,
     Raw,
-    Received,
+    ReceivedRequest,
     Redirect,
     ResetRead,
     ResetUnread,
@@ -39,11 +39,11 @@ def test_it_works(sending: Sending, platform: FakePlatform) -> None:
     assert request.headers["token"] == f"geheim-{destination}"
     item = {"id": "key", "email": "anna@example.com", "click": None, "amount": "12.0000"}
     assert request.json() == {"data": [item]}
-    assert sending.of(delivery, "status", "attempts", "http_status", "error", "answer") == (
+    assert sending.read_delivery(delivery, "status", "attempts", "http_status", "error", "answer") == (
         "delivered", 1, 200, None, "{}",
     )  # fmt: skip
-    assert sending.of(delivery, "request") == {"id": "key", "click": None, "amount": "12.0000"}
-    assert sending.of(delivery, "finished_at").timestamp() == pytest.approx(sending.clock.at)
+    assert sending.read_delivery(delivery, "request") == {"id": "key", "click": None, "amount": "12.0000"}
+    assert sending.read_delivery(delivery, "finished_at").timestamp() == pytest.approx(sending.clock.time)
     assert sending.attempts(delivery) == [("delivered", 200, None)]
     assert sending.state(destination, "lease", "leased_until", "failures") == (None, None, 0)
     sending.run()
@@ -51,7 +51,7 @@ def test_it_works(sending: Sending, platform: FakePlatform) -> None:
 
 
 def test_calls_hold_what_the_platform_takes(sending: Sending, platform: FakePlatform) -> None:
-    sending.platform = taking(PLATFORM, limits=Limits(batch=4, age=1e6))
+    sending.platform = change_platform(PLATFORM, limits=Limits(batch=4, age=1e6))
     destination = sending.destination()
     sending.deliveries(destination, 10)
     sending.run()
@@ -63,7 +63,7 @@ def test_what_is_due_longest_goes_first(sending: Sending, platform: FakePlatform
     """Deliveries are sent in order of their due time. They are sorted by attempts only after a platform
     failure.
     """
-    sending.platform = taking(PLATFORM, limits=Limits(batch=1, age=1e6))
+    sending.platform = change_platform(PLATFORM, limits=Limits(batch=1, age=1e6))
     destination = sending.destination()
     fresh = sending.delivery(destination, due_at=sending.moment(-10))
     retried_delivery = sending.delivery(
@@ -71,12 +71,14 @@ def test_what_is_due_longest_goes_first(sending: Sending, platform: FakePlatform
     )
     oldest = sending.delivery(destination, due_at=sending.moment(-30))
     sending.run()
-    expected = [[sending.of(delivery, "dedup_id")] for delivery in (oldest, retried_delivery, fresh)]
+    expected = [
+        [sending.read_delivery(delivery, "dedup_id")] for delivery in (oldest, retried_delivery, fresh)
+    ]
     assert ids_sent(platform.bodies) == expected
 
 
 def test_a_platform_that_takes_fewer_of_some(sending: Sending, platform: FakePlatform) -> None:
-    sending.platform = taking(PLATFORM, count_fitting=lambda parts: min(len(parts), 3))
+    sending.platform = change_platform(PLATFORM, count_fitting=lambda parts: min(len(parts), 3))
     destination = sending.destination()
     sending.deliveries(destination, 7)
     sending.run()
@@ -86,53 +88,53 @@ def test_a_platform_that_takes_fewer_of_some(sending: Sending, platform: FakePla
 
 @pytest.mark.parametrize("status", [408 + 21, 500, 502, 503, 504])
 def test_statuses_that_pass(sending: Sending, platform: FakePlatform, status: int) -> None:
-    platform.then(Answer(status, {"error": "overloaded, says anna@example.com"}))
+    platform.append(Answer(status, {"error": "overloaded, says anna@example.com"}))
     destination = sending.destination()
     first, second = sending.deliveries(destination, 2)
     sending.run()
     assert len(platform.requests) == 1
     for delivery in (first, second):
-        assert sending.of(delivery, "status", "attempts", "http_status", "error") == (
+        assert sending.read_delivery(delivery, "status", "attempts", "http_status", "error") == (
             "retrying", 1, status, "overloaded, says [masked]",
         )  # fmt: skip
         assert sending.attempts(delivery) == [("retrying", status, "overloaded, says [masked]")]
-        assert sending.of(delivery, "answer") == '{"error":"overloaded, says [masked]"}'
-    assert sending.waits(destination) == pytest.approx(10, abs=0.01)
+        assert sending.read_delivery(delivery, "answer") == '{"error":"overloaded, says [masked]"}'
+    assert sending.seconds_to_wait(destination) == pytest.approx(10, abs=0.01)
     sending.advance(9)
     sending.run()
     assert len(platform.requests) == 1
     sending.advance(2)
     sending.run()
-    assert ids_sent(platform.bodies)[1:] == [[f"id-{sending.of(first, 'event_id')}"],
-                                             [f"id-{sending.of(second, 'event_id')}"]]  # fmt: skip
+    assert ids_sent(platform.bodies)[1:] == [[f"id-{sending.read_delivery(first, 'event_id')}"],
+                                             [f"id-{sending.read_delivery(second, 'event_id')}"]]  # fmt: skip
     assert sending.statuses(destination) == {"delivered": 2}
     assert sending.state(destination, "failures") == 0
 
 
 @pytest.mark.parametrize("status", [400, 404, 410, 422])
 def test_statuses_that_do_not_pass(sending: Sending, platform: FakePlatform, status: int) -> None:
-    platform.then(Answer(status, {"error": "no such pixel"}))
+    platform.append(Answer(status, {"error": "no such pixel"}))
     destination = sending.destination()
     delivery = sending.delivery(destination)
     sending.run()
     sending.advance(1e5)
     sending.run()
     assert len(platform.requests) == 1
-    assert sending.of(delivery, "status", "attempts", "error") == ("failed", 1, "no such pixel")
+    assert sending.read_delivery(delivery, "status", "attempts", "error") == ("failed", 1, "no such pixel")
     assert sending.attempts(delivery) == [("failed", status, "no such pixel")]
 
 
 @pytest.mark.parametrize("status", [401, 403])
 def test_held_and_resumed(sending: Sending, platform: FakePlatform, status: int) -> None:
     destination = sending.destination()
-    platform.then(Answer(status, {"error": f"the token geheim-{destination} has expired"}))
+    platform.append(Answer(status, {"error": f"the token geheim-{destination} has expired"}))
     deliveries = sending.deliveries(destination, 3)
     sending.run()
     assert sending.state(destination, "status", "status_reason") == (
         "held", "the token [masked] has expired",
     )  # fmt: skip
     assert sending.statuses(destination) == {"queued": 3}
-    assert sending.of(deliveries[0], "attempts", "http_status", "finished_at") == (0, status, None)
+    assert sending.read_delivery(deliveries[0], "attempts", "http_status", "finished_at") == (0, status, None)
     assert sending.attempts(deliveries[0]) == [("held", status, "the token [masked] has expired")]
     later = sending.delivery(destination)
     sending.advance(3 * 86_400)
@@ -143,14 +145,14 @@ def test_held_and_resumed(sending: Sending, platform: FakePlatform, status: int)
     )
     sending.run()
     assert sending.statuses(destination) == {"delivered": 4}
-    assert sending.of(later, "status") == "delivered"
+    assert sending.read_delivery(later, "status") == "delivered"
 
 
 def test_the_log_tells_when_it_is_held_and_when_it_works_again(
     sending: Sending, platform: FakePlatform
 ) -> None:
     destination = sending.destination()
-    platform.then(Answer(401, {"error": f"the token geheim-{destination} has expired"}))
+    platform.append(Answer(401, {"error": f"the token geheim-{destination} has expired"}))
     sending.deliveries(destination, 3)
     with capture_logs() as lines:
         sending.run()
@@ -181,80 +183,80 @@ def test_the_log_tells_when_it_is_held_and_when_it_works_again(
     ],
 )  # fmt: skip
 def test_no_answer(sending: Sending, platform: FakePlatform, step: Step) -> None:
-    platform.then(step)
+    platform.append(step)
     destination = sending.destination()
     delivery = sending.delivery(destination)
     sending.run()
-    assert sending.of(delivery, "status", "attempts", "http_status") == ("retrying", 1, None)
-    assert "127.0.0.1" in sending.of(delivery, "error")
+    assert sending.read_delivery(delivery, "status", "attempts", "http_status") == ("retrying", 1, None)
+    assert "127.0.0.1" in sending.read_delivery(delivery, "error")
     sending.advance(11)
     sending.run()
-    assert sending.of(delivery, "status", "attempts") == ("delivered", 2)
+    assert sending.read_delivery(delivery, "status", "attempts") == ("delivered", 2)
     assert len({item_id for (item_id,) in ids_sent(platform.bodies)}) == 1
 
 
 @pytest.mark.parametrize("step", [Silence(), Drip(interval=0.02)])
 def test_an_answer_that_takes_too_long(sending: Sending, platform: FakePlatform, step: Step) -> None:
-    platform.then(step)
+    platform.append(step)
     sending.seconds = 0.3
     destination = sending.destination()
     delivery = sending.delivery(destination)
     start_time = time.monotonic()
     sending.run()
     assert time.monotonic() - start_time < 3
-    assert sending.of(delivery, "status", "error") == (
+    assert sending.read_delivery(delivery, "status", "error") == (
         "retrying", "127.0.0.1 did not answer in time.",
     )  # fmt: skip
 
 
-def test_nobody_is_there(sending: Sending) -> None:
+def test_an_unreachable_platform_is_retried(sending: Sending) -> None:
     with FakePlatform() as stopped_platform:
         sending.urls["meta"] = stopped_platform.url
     destination = sending.destination()
     delivery = sending.delivery(destination)
     sending.run()
-    assert sending.of(delivery, "status") == "retrying"
-    assert "refuses connections" in sending.of(delivery, "error")
+    assert sending.read_delivery(delivery, "status") == "retrying"
+    assert "refuses connections" in sending.read_delivery(delivery, "error")
 
 
-@pytest.mark.parametrize("step", [Huge(status=400), Huge(declared=False, status=400)])
+@pytest.mark.parametrize("step", [Huge(status=400), Huge(has_length=False, status=400)])
 def test_a_huge_answer(sending: Sending, platform: FakePlatform, step: Step) -> None:
-    platform.then(step)
+    platform.append(step)
     delivery = sending.delivery(sending.destination())
     sending.run()
-    status, answer = sending.of(delivery, "status", "answer")
+    status, answer = sending.read_delivery(delivery, "status", "answer")
     assert (status, len(answer)) == ("failed", 4096)
 
 
 def test_a_packed_huge_answer(sending: Sending, platform: FakePlatform) -> None:
-    platform.then(GzipBomb(1 << 26, status=503))
+    platform.append(GzipBomb(1 << 26, status=503))
     delivery = sending.delivery(sending.destination())
     sending.run()
-    assert sending.of(delivery, "status", "http_status") == ("retrying", 503)
+    assert sending.read_delivery(delivery, "status", "http_status") == ("retrying", 503)
 
 
 def test_a_redirect_is_not_followed(sending: Sending, platform: FakePlatform) -> None:
     with FakePlatform() as other_platform:
-        platform.then(Redirect(other_platform.url))
+        platform.append(Redirect(other_platform.url))
         delivery = sending.delivery(sending.destination())
         sending.run()
         assert other_platform.connections == 0
-    assert sending.of(delivery, "status", "http_status") == ("failed", 307)
+    assert sending.read_delivery(delivery, "status", "http_status") == ("failed", 307)
 
 
 def test_an_error_in_a_success(sending: Sending, platform: FakePlatform) -> None:
-    platform.then(Answer(200, {"error": "invalid pixel"}))
+    platform.append(Answer(200, {"error": "invalid pixel"}))
     delivery = sending.delivery(sending.destination())
     sending.run()
-    assert sending.of(delivery, "status", "error") == ("failed", "invalid pixel")
+    assert sending.read_delivery(delivery, "status", "error") == ("failed", "invalid pixel")
 
 
 def test_some_are_refused_and_the_others_taken(sending: Sending, platform: FakePlatform) -> None:
-    platform.then(Answer(200, {"bad": [1], "taken": True, "again": [2], "error": "no value"}))
+    platform.append(Answer(200, {"bad": [1], "taken": True, "again": [2], "error": "no value"}))
     destination = sending.destination()
     deliveries = sending.deliveries(destination, 4)
     sending.run()
-    assert [sending.of(delivery, "status", "error") for delivery in deliveries] == [
+    assert [sending.read_delivery(delivery, "status", "error") for delivery in deliveries] == [
         ("delivered", None), ("failed", "no value"), ("retrying", "no value"), ("delivered", None),
     ]  # fmt: skip
     sending.advance(11)
@@ -269,12 +271,12 @@ def test_some_are_refused_and_the_others_taken(sending: Sending, platform: FakeP
 def test_the_whole_destination_waits_as_long_as_asked(
     sending: Sending, platform: FakePlatform, header: str | None, waits: float
 ) -> None:
-    platform.then(Answer(429, {}, {"Retry-After": header} if header else {}))
+    platform.append(Answer(429, {}, {"Retry-After": header} if header else {}))
     destination = sending.destination()
     sending.delivery(destination)
     sending.run()
     sending.delivery(destination)
-    assert sending.waits(destination) == pytest.approx(waits, abs=0.01)
+    assert sending.seconds_to_wait(destination) == pytest.approx(waits, abs=0.01)
     sending.advance(waits - 0.1)
     sending.run()
     assert len(platform.requests) == 1
@@ -284,15 +286,15 @@ def test_the_whole_destination_waits_as_long_as_asked(
 
 
 def test_a_pause_stops_it_before_the_next_call(sending: Sending, platform: FakePlatform) -> None:
-    sending.platform = taking(PLATFORM, limits=Limits(batch=1, age=1e6))
+    sending.platform = change_platform(PLATFORM, limits=Limits(batch=1, age=1e6))
     destination = sending.destination()
     sending.deliveries(destination, 3)
 
-    def pausing(_: Received) -> Answer:
+    def pause_destination(_: ReceivedRequest) -> Answer:
         sending.connection.execute("UPDATE destinations SET status = 'paused' WHERE id = %s", (destination,))
         return Answer()
 
-    platform.then(pausing)
+    platform.append(pause_destination)
     sending.run()
     assert sending.statuses(destination) == {"delivered": 1, "queued": 2}
     assert sending.state(destination, "status", "lease") == ("paused", None)
@@ -313,5 +315,5 @@ def test_mapped_names_and_settings_are_those_of_now(sending: Sending, platform: 
     destination = sending.destination(event_names=Jsonb({"purchase": None}))
     delivery = sending.delivery(destination)
     sending.run()
-    assert sending.of(delivery, "status", "reason") == ("skipped", "no_mapping")
+    assert sending.read_delivery(delivery, "status", "reason") == ("skipped", "no_mapping")
     assert not platform.requests

@@ -15,7 +15,7 @@ from tests.support.fake_platform import (
     Huge,
     Raw,
     Reaction,
-    Received,
+    ReceivedRequest,
     Redirect,
     ResetRead,
     ResetUnread,
@@ -36,21 +36,21 @@ def test_it_works() -> None:
         first, second = platform.requests
     assert (first.method, first.target, first.json()) == ("POST", "/v1/events?a=1", {"data": [1]})
     assert first.headers["content-type"] == "application/json"
-    assert first.at < second.at
+    assert first.time < second.time
 
 
 def test_a_connection_carries_several_requests() -> None:
-    def echo(request: Received) -> Answer:
+    def echo(request: ReceivedRequest) -> Answer:
         return Answer(body=request.json())
 
-    with FakePlatform(otherwise=echo) as platform, httpx.Client(base_url=platform.url) as client:
+    with FakePlatform(default=echo) as platform, httpx.Client(base_url=platform.url) as client:
         assert [client.post("/", json=[n]).json() for n in range(3)] == [[0], [1], [2]]
         assert platform.connections == 1
         assert platform.bodies == [[0], [1], [2]]
 
 
 @pytest.mark.parametrize(
-    ("step", "read"),
+    ("step", "request_count"),
     [
         (ResetUnread(), 0),
         (ResetRead(), 1),
@@ -59,18 +59,18 @@ def test_a_connection_carries_several_requests() -> None:
         (Raw(b"220 mail.example ESMTP\r\n"), 1),
         (Silence(), 1),
         (Drip(), 1),
-        (Drip(Answer(body=b" " * 100), quickly=90), 1),
+        (Drip(Answer(body=b" " * 100), first_bytes=90), 1),
         (EndlessHeaders(), 1),
     ],
 )
-def test_what_is_no_answer(step: Reaction, read: int) -> None:
+def test_what_is_no_answer(step: Reaction, request_count: int) -> None:
     with FakePlatform(step) as platform:
         with pytest.raises(httpx.TransportError):
             post(platform, 0.04)
-        assert len(platform.wait_for(read)) == read
+        assert len(platform.wait_for(request_count)) == request_count
 
 
-@pytest.mark.parametrize("step", [Huge(), Huge(declared=False), GzipBomb(1 << 24)])
+@pytest.mark.parametrize("step", [Huge(), Huge(has_length=False), GzipBomb(1 << 24)])
 def test_much_of_an_answer(step: Reaction) -> None:
     with FakePlatform(step) as platform, httpx.stream("POST", f"{platform.url}/", json={}) as answer:
         size = 0
@@ -94,5 +94,5 @@ def test_a_redirect() -> None:
 
 def test_a_script_can_grow() -> None:
     with FakePlatform(Answer(500)) as platform:
-        platform.then(Answer(503))
+        platform.append(Answer(503))
         assert [post(platform).status_code for _ in range(3)] == [500, 503, 200]

@@ -25,7 +25,7 @@ def shop(sending: Sending) -> Iterator[MicrosoftShop]:
         yield shop
 
 
-def ledger_of(shop: MicrosoftShop) -> MicrosoftLedger:
+def forgetful_ledger(shop: MicrosoftShop) -> MicrosoftLedger:
     """Return the shop's ledger, which loses its first answer."""
     reactions = iter(["silent"])
     shop.ledger.react = lambda: next(reactions, "accept")
@@ -85,7 +85,7 @@ CHANGES: dict[str, Callable[[MicrosoftShop, int], object]] = {
 def test_it_works(shop: MicrosoftShop, name: str) -> None:
     """Microsoft counts the order once, with its final amount."""
     execute(shop, "UPDATE destinations SET all_events = false WHERE space_id = %(space)s")
-    ledger, order = ledger_of(shop), shop.sell("100")
+    ledger, order = forgetful_ledger(shop), shop.sell("100")
     shop.sending.run()
     CHANGES[name](shop, order)
     shop.sending.advance(60)
@@ -99,22 +99,22 @@ def test_it_works(shop: MicrosoftShop, name: str) -> None:
     assert (ledger.amounts, ledger.faults) == ({key(order): 0}, [])
 
 
-@pytest.mark.parametrize("place", range(3))
-def test_killed(shop: MicrosoftShop, place: int) -> None:
+@pytest.mark.parametrize("call_number", range(3))
+def test_killed(shop: MicrosoftShop, call_number: int) -> None:
     order = shop.sell("100")
-    shop.sending.run_until_killed(place)
+    shop.sending.run_until_killed(call_number)
     click(shop, order)
     shop.edit(order, "50")
     shop.sending.run()
     shop.sending.run()
     assert (shop.ledger.amounts, shop.ledger.faults) == ({key(order): 50}, [])
-    (counted_key,) = shop.ledger.counted[key(order)]
+    (counted_key,) = shop.ledger.counted_values[key(order)]
     assert counted_key[2] == f"{order:032x}"
 
 
 def test_without_a_click(shop: MicrosoftShop) -> None:
     """A click that arrives later would make it another conversion."""
-    ledger, order = ledger_of(shop), shop.sell("100", has_click=False)
+    ledger, order = forgetful_ledger(shop), shop.sell("100", has_click=False)
     shop.sending.run()
     click(shop, order)
     shop.sending.advance(60)
@@ -144,7 +144,7 @@ def test_a_click_of_a_deleted_event(shop: MicrosoftShop) -> None:
 @pytest.mark.parametrize("kind", ["erased", "do_not_capi", "deleted"])
 def test_taken_back(shop: MicrosoftShop, kind: str) -> None:
     """Nothing more is sent."""
-    ledger, order = ledger_of(shop), shop.sell("100")
+    ledger, order = forgetful_ledger(shop), shop.sell("100")
     shop.sending.run()
     change(shop.sending, kind, order)
     shop.sending.advance(60)
@@ -158,11 +158,11 @@ def test_taken_back(shop: MicrosoftShop, kind: str) -> None:
 def replay(shop: MicrosoftShop) -> None:
     execute(shop, "UPDATE deliveries SET status = 'queued', due_at = to_timestamp(%(now)s), queued_at ="
                   " to_timestamp(%(now)s), finished_at = NULL WHERE space_id = %(space)s",
-            now=shop.sending.clock.at)  # fmt: skip
+            now=shop.sending.clock.time)  # fmt: skip
 
 
 def test_consent_given_again(shop: MicrosoftShop) -> None:
-    ledger, order = ledger_of(shop), shop.sell("100", ad_user_data=True)
+    ledger, order = forgetful_ledger(shop), shop.sell("100", ad_user_data=True)
     shop.sending.run()
     for is_given in (False, True):
         execute(shop, "UPDATE events SET ad_user_data = %(given)s WHERE space_id = %(space)s", given=is_given)
@@ -184,7 +184,7 @@ def test_refused(shop: MicrosoftShop) -> None:
     click(shop, order)
     replay(shop)
     shop.sending.run()
-    (counted_key,) = shop.ledger.counted[key(order)]
+    (counted_key,) = shop.ledger.counted_values[key(order)]
     assert (counted_key[0], counted_key[2]) == ("Other", OTHER_CLICK)
 
 
@@ -200,18 +200,18 @@ def test_held(shop: MicrosoftShop, reactions: list[str]) -> None:
     click(shop, order)
     execute(shop, "UPDATE destinations SET status = 'active' WHERE space_id = %(space)s")
     shop.sending.run()
-    (counted_key,) = ledger.counted[key(order)]
+    (counted_key,) = ledger.counted_values[key(order)]
     assert (counted_key[2] == OTHER_CLICK, ledger.faults) == (not was_lost, [])
 
 
 def test_another_account(shop: MicrosoftShop) -> None:
     """The other account has received nothing, so it gets the current amount and click."""
-    ledger_of(shop)
+    forgetful_ledger(shop)
     order = shop.sell("100")
     shop.sending.run()
     shop.edit(order, "70")
     click(shop, order)
-    shop.ledger.counted.clear()  # another account's ledger
+    shop.ledger.counted_values.clear()  # another account's ledger
     execute(
         shop,
         """UPDATE destinations SET settings = '{"customer_id": "1", "account_id": "3"}'

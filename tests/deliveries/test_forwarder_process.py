@@ -19,7 +19,7 @@ from headwater.forwarding.platforms.registry import PLATFORMS
 from headwater.spaces.encryption import derive_key
 from tests.deliveries.staging import Sending
 from tests.support.campaigns import IS_LONG
-from tests.support.fake_platform import Answer, FakePlatform, Received
+from tests.support.fake_platform import Answer, FakePlatform, ReceivedRequest
 from tests.support.processes import environment
 from tests.support.waiting import wait_until
 
@@ -32,18 +32,18 @@ POINTS = ("forward_before_send", "forward_after_send", "forward_before_commit")
 def meta(sending: Sending) -> Sending:
     """A Space with the real Meta platform and the process's key."""
     sending.platform, sending.key = PLATFORMS["meta"], derive_key(SECRET)
-    sending.clock.at -= 2
+    sending.clock.time -= 2
     return sending
 
 
-def take(request: Received) -> Answer:
+def take(request: ReceivedRequest) -> Answer:
     """Accept every event of a call, like Meta."""
     return Answer(body={"events_received": len(request.json()["data"]), "messages": []})
 
 
 @pytest.fixture
 def platform() -> Iterator[FakePlatform]:
-    with FakePlatform(otherwise=take) as platform:
+    with FakePlatform(default=take) as platform:
         yield platform
 
 
@@ -54,10 +54,10 @@ Launch = Callable[..., subprocess.Popen[bytes]]
 def launch(meta: Sending, platform: FakePlatform, tmp_path: Path) -> Launch:
     """Start a command with the fake platform in place of Meta."""
 
-    def start(command: str, **more: str) -> subprocess.Popen[bytes]:
+    def start(command: str, **extra_variables: str) -> subprocess.Popen[bytes]:
         variables = environment(
             HEADWATER_DATABASE_URL=meta.database_url, HEADWATER_SECRET_KEY=SECRET,
-            HEADWATER_META_URL=platform.url, HEADWATER_DATA_DIR=str(tmp_path), **more,
+            HEADWATER_META_URL=platform.url, HEADWATER_DATA_DIR=str(tmp_path), **extra_variables,
         )  # fmt: skip
         return subprocess.Popen([sys.executable, "-m", "headwater", command], env=variables)
 
@@ -65,7 +65,7 @@ def launch(meta: Sending, platform: FakePlatform, tmp_path: Path) -> Launch:
 
 
 @contextmanager
-def running(process: subprocess.Popen[bytes]) -> Iterator[None]:
+def end_with_block(process: subprocess.Popen[bytes]) -> Iterator[None]:
     try:
         yield
     finally:
@@ -73,7 +73,7 @@ def running(process: subprocess.Popen[bytes]) -> Iterator[None]:
         assert process.wait(20) == 0
 
 
-def told(platform: FakePlatform) -> list[list[str]]:
+def sent_event_ids(platform: FakePlatform) -> list[list[str]]:
     """Return the event ids of each call."""
     return [[event["event_id"] for event in body["data"]] for body in platform.bodies]
 
@@ -82,37 +82,37 @@ def test_it_works(meta: Sending, platform: FakePlatform, launch: Launch) -> None
     destination = meta.destination(settings=SETTINGS)
     event = meta.event("anna@example.com", amount=12, user_agent="UA", ip="192.0.2.7")
     delivery = meta.delivery(destination, event, dedup_id="key")
-    with running(launch("forwarder")):
-        wait_until(lambda: meta.of(delivery, "status") == "delivered")
+    with end_with_block(launch("forwarder")):
+        wait_until(lambda: meta.read_delivery(delivery, "status") == "delivered")
     (request,) = platform.requests
     (payload,) = request.json()["data"]
     assert "1234567890/events" in request.target
     assert (payload["event_id"], payload["event_name"], payload["custom_data"]["value"]) == (
         "key", "Purchase", 12,
     )  # fmt: skip
-    stored_text = str(meta.of(delivery, "request", "answer", "error"))
+    stored_text = str(meta.read_delivery(delivery, "request", "answer", "error"))
     assert "Purchase" in stored_text
     assert not any(word in stored_text for word in ("anna", "geheim", "192.0.2.7", *_hashes(payload)))
 
 
-def _hashes(sent: Any) -> list[str]:
-    return [email_hash for email_hash in sent["user_data"].get("em", []) if email_hash]
+def _hashes(payload: Any) -> list[str]:
+    return [email_hash for email_hash in payload["user_data"].get("em", []) if email_hash]
 
 
 def test_errors_of_meta_are_told_without_secrets(meta: Sending, platform: FakePlatform) -> None:
     error = {"message": "Invalid OAuth access token geheim of anna@example.com", "code": 190}
-    platform.then(Answer(400, {"error": error}))
+    platform.append(Answer(400, {"error": error}))
     destination = meta.destination(settings=SETTINGS)
     delivery = meta.delivery(destination)
     meta.urls["meta"] = platform.url
     meta.run()
     assert meta.state(destination, "status") == "held"
     words = str(meta.state(destination, "status_reason"))
-    words += str(meta.of(delivery, "error", "answer"))
+    words += str(meta.read_delivery(delivery, "error", "answer"))
     assert "Invalid OAuth access token" in words
     assert f"geheim-{destination}" not in words
     assert "anna@" not in words
-    assert meta.of(delivery, "status", "attempts") == ("queued", 0)
+    assert meta.read_delivery(delivery, "status", "attempts") == ("queued", 0)
 
 
 @pytest.mark.parametrize("point", POINTS if IS_LONG else ["forward_after_send"])
@@ -127,10 +127,10 @@ def test_killed_anywhere_nothing_is_lost_or_renamed(
     assert meta.state(destination, "lease") is not None
     # Half a minute later, the lease has expired.
     meta.connection.execute("UPDATE destinations SET leased_until = now() WHERE id = %s", (destination,))
-    with running(launch("forwarder")):
+    with end_with_block(launch("forwarder")):
         wait_until(lambda: meta.statuses(destination) == {"delivered": 5})
-    ids = sorted(meta.of(delivery, "dedup_id") for delivery in deliveries)
-    assert [sorted(call) for call in told(platform)] == [ids] * len(platform.requests)
+    ids = sorted(meta.read_delivery(delivery, "dedup_id") for delivery in deliveries)
+    assert [sorted(call) for call in sent_event_ids(platform)] == [ids] * len(platform.requests)
     # Every attempt sends the same bytes.
     assert len({request.body for request in platform.requests}) == 1
 
@@ -141,17 +141,17 @@ def test_a_call_that_was_never_answered_is_made_again_with_the_same_id(
     delivery = meta.delivery(meta.destination(settings=SETTINGS))
     process = launch("forwarder")
 
-    def dies(_: Received) -> Answer:
+    def dies(_: ReceivedRequest) -> Answer:
         process.kill()
         return Answer()
 
-    platform.then(dies)
+    platform.append(dies)
     assert process.wait(30) == -signal.SIGKILL
     meta.connection.execute("UPDATE destinations SET leased_until = now()")
-    with running(launch("forwarder")):
-        wait_until(lambda: meta.of(delivery, "status") == "delivered")
-    first, second = told(platform)
-    assert first == second == [meta.of(delivery, "dedup_id")]
+    with end_with_block(launch("forwarder")):
+        wait_until(lambda: meta.read_delivery(delivery, "status") == "delivered")
+    first, second = sent_event_ids(platform)
+    assert first == second == [meta.read_delivery(delivery, "dedup_id")]
 
 
 def test_workers_start_it_for_what_they_have_processed(
@@ -161,8 +161,8 @@ def test_workers_start_it_for_what_they_have_processed(
     running.
     """
     destination = meta.destination(settings=SETTINGS)
-    moment = int(meta.clock.at * 1000) - 60_000
-    with running(launch("worker")):
+    moment = int(meta.clock.time * 1000) - 60_000
+    with end_with_block(launch("worker")):
         for number in (1, 2):
             accepted_event = AcceptedEvent(
                 event_name="purchase", event_time=moment, email="anna@example.com",
@@ -174,7 +174,7 @@ def test_workers_start_it_for_what_they_have_processed(
                 " VALUES (%s, 'event', 'api_key', now(), %s)", (meta.space_id, payload),
             )  # fmt: skip
             wait_until(lambda: meta.statuses(destination) == {"delivered": number})  # noqa: B023
-    assert told(platform) == [["order-1"], ["order-2"]]
+    assert sent_event_ids(platform) == [["order-1"], ["order-2"]]
 
 
 def test_it_ends_with_its_worker(meta: Sending) -> None:

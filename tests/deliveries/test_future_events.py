@@ -16,14 +16,16 @@ def test_it_works(sending: Sending, platform: FakePlatform) -> None:
     now = sending.delivery(destination)
     sending.run()
     assert [len(ids) for ids in ids_sent(platform.bodies)] == [1]
-    assert sending.of(now, "status") == "delivered"
-    assert sending.of(early, "status", "attempts") == ("queued", 0)
-    assert sending.of(early, "error", "finished_at") == (None, None)
-    assert sending.of(early, "due_at").timestamp() == pytest.approx(sending.clock.at + 7200, abs=0.01)
+    assert sending.read_delivery(now, "status") == "delivered"
+    assert sending.read_delivery(early, "status", "attempts") == ("queued", 0)
+    assert sending.read_delivery(early, "error", "finished_at") == (None, None)
+    assert sending.read_delivery(early, "due_at").timestamp() == pytest.approx(
+        sending.clock.time + 7200, abs=0.01
+    )
     assert wait_until_sent(sending.connection, sending.space_id, timeout=0)
     sending.advance(7199)
     sending.run()
     assert len(platform.requests) == 1
     sending.advance(2)
     sending.run()
-    assert sending.of(early, "status", "attempts") == ("delivered", 1)
+    assert sending.read_delivery(early, "status", "attempts") == ("delivered", 1)

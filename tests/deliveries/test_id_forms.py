@@ -47,11 +47,11 @@ def test_it_works(name: str) -> None:
         assert not can_be(name, value), value
 
 
-@pytest.mark.parametrize("last", [*NOT_ONE, "undefined", "null"])
-def test_cookies_of_meta(last: str) -> None:
+@pytest.mark.parametrize("suffix", [*NOT_ONE, "undefined", "null"])
+def test_cookies_of_meta(suffix: str) -> None:
     for name in ("fbc", "fbp"):
-        assert not can_be(name, f"fb.1.1795090000123.{last}")
-    assert not can_be("fbc", f"fc.1.1795090000123.{last}")
+        assert not can_be(name, f"fb.1.1795090000123.{suffix}")
+    assert not can_be("fbc", f"fc.1.1795090000123.{suffix}")
 
 
 def test_every_id_and_cookie_that_is_sent_has_a_form() -> None:

@@ -22,7 +22,7 @@ def figures(server: Running) -> dict[tuple[str, str], float]:
 
 
 def test_it_works(sending: Sending, server: Running) -> None:
-    sending.clock.at -= 100
+    sending.clock.time -= 100
     destination = sending.destination()
     held_destination = sending.destination(status="held")
     sending.destination(wait_until=sending.moment(1000))

@@ -12,7 +12,7 @@ from headwater.forwarding.platforms.platform import Platform
 from headwater.forwarding.platforms.registry import PLATFORMS
 from headwater.people.contacts.names import DERIVED_PARTS, explicit_parts
 from tests.deliveries.staging import Sending
-from tests.deliveries.test_conversions import conversion_of
+from tests.deliveries.test_conversions import build_conversion
 from tests.platforms.test_platforms import sample
 from tests.support.pipeline import Stage as Queue
 from tests.support.pipeline import event, person
@@ -24,12 +24,12 @@ def hashed(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def known(sending: Sending, *given: dict[str, str]) -> ConvertedPerson:
+def read_person(sending: Sending, *names_by_event: dict[str, str]) -> ConvertedPerson:
     """Return the person read from the last of these events."""
     queue = Queue(sending.connection, sending.space_id)
-    for number, names in enumerate(given):
+    for number, names in enumerate(names_by_event):
         (receipt,) = queue.run(event(email="ann@example.com", order_id=str(number), **names))
-    return conversion_of(sending, receipt).person
+    return build_conversion(sending, receipt).person
 
 
 WHOLE = {"full_name": "Mary Ann Smith"}
@@ -37,7 +37,7 @@ PARTS = {"first_name": "Mary Ann", "last_name": "Smith"}
 
 
 @pytest.mark.parametrize(
-    ("given", "first", "last"),
+    ("names_by_event", "first_name", "last_name"),
     [
         ([WHOLE | PARTS], "Mary Ann", "Smith"),
         ([PARTS], "Mary Ann", "Smith"),
@@ -54,47 +54,49 @@ PARTS = {"first_name": "Mary Ann", "last_name": "Smith"}
         ([PARTS, {"full_name": "Somebody Else"}], "Mary Ann", "Smith"),
     ],
 )
-def test_it_works(sending: Sending, given: list[dict[str, str]], first: str | None, last: str | None) -> None:
-    person = known(sending, *given)
-    assert (person.first_name, person.last_name) == (first, last)
+def test_it_works(
+    sending: Sending, names_by_event: list[dict[str, str]], first_name: str | None, last_name: str | None
+) -> None:
+    person = read_person(sending, *names_by_event)
+    assert (person.first_name, person.last_name) == (first_name, last_name)
 
 
 @pytest.mark.parametrize("platform", HASHING, ids=lambda platform: platform.name)
 @pytest.mark.parametrize(
-    ("names", "first", "last"),
+    ("names", "first_name", "last_name"),
     [({"last_name": "Smith"}, None, "smith"), (WHOLE | PARTS, "mary ann", "smith")],
 )
 def test_the_fields_that_platforms_hash(
-    sending: Sending, platform: Platform, names: dict[str, str], first: str | None, last: str
+    sending: Sending, platform: Platform, names: dict[str, str], first_name: str | None, last_name: str
 ) -> None:
-    conversion = conversion_of(sending, _purchase(sending, names))
+    conversion = build_conversion(sending, _purchase(sending, names))
     user: dict[str, Any] = platform.build(conversion, sample(platform))
     user = user.get("user_data") or user["user"]
     values = [user.get(short) or user.get(long) for short, long in
               (("fn", "first_name"), ("ln", "last_name"))]  # fmt: skip
     assert [value[0] if isinstance(value, list) else value for value in values] == [
-        first and hashed(first), hashed(last),
+        first_name and hashed(first_name), hashed(last_name),
     ]  # fmt: skip
 
 
 def test_linkedin_is_told_both_or_neither(sending: Sending) -> None:
     platform = PLATFORMS["linkedin"]
 
-    def told(conversion: Conversion) -> Any:
+    def sent_names(conversion: Conversion) -> Any:
         return platform.build(conversion, sample(platform))["user"].get("userInfo")
 
-    assert told(conversion_of(sending, _purchase(sending, WHOLE | PARTS))) == {
+    assert sent_names(build_conversion(sending, _purchase(sending, WHOLE | PARTS))) == {
         "firstName": "Mary Ann", "lastName": "Smith",
     }  # fmt: skip
     other_purchase = _purchase(sending, {"last_name": "Smith"}, email="other@example.com")
-    assert told(conversion_of(sending, other_purchase)) is None
+    assert sent_names(build_conversion(sending, other_purchase)) is None
 
 
 def test_a_person_that_the_tracker_reports(sending: Sending) -> None:
     queue = Queue(sending.connection, sending.space_id)
     queue.run(person(email="ann@example.com", trk_token="t", **WHOLE | PARTS))
     (receipt,) = queue.run(event(email="ann@example.com"))
-    assert conversion_of(sending, receipt).person.first_name == "Mary Ann"
+    assert build_conversion(sending, receipt).person.first_name == "Mary Ann"
 
 
 def test_a_merge_keeps_them(sending: Sending) -> None:
@@ -103,7 +105,7 @@ def test_a_merge_keeps_them(sending: Sending) -> None:
     queue.run(event(email="ann@example.com", order_id="1"))
     queue.run(event(tracking_id="ann", order_id="2", **PARTS))
     (receipt,) = queue.run(event(email="ann@example.com", tracking_id="ann", order_id="3"))
-    person = conversion_of(sending, receipt).person
+    person = build_conversion(sending, receipt).person
     assert (person.first_name, person.last_name) == ("Mary Ann", "Smith")
 
 

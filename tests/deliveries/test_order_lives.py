@@ -22,7 +22,7 @@ LIVES = campaign_size("HEADWATER_ORDER_LIVES", 40, 10_000)
 
 
 @pytest.fixture(autouse=True)
-def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+def _no_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     """Retry without a time limit: the database's clock, which queues deliveries, is far behind the test
     clock.
     """
@@ -114,8 +114,8 @@ class Lives:
             case _:
                 self._merge(self.people[order], self.draw.choice([*self.people.values()]))
 
-    def _merge(self, one: int, other: int) -> None:
-        person, survivor = max(one, other), min(one, other)
+    def _merge(self, contact: int, other_contact: int) -> None:
+        person, survivor = max(contact, other_contact), min(contact, other_contact)
         erased_people = {self.people[order] for order in self.erased}
         if person == survivor or erased_people & {person, survivor}:
             return
@@ -139,7 +139,7 @@ class Lives:
                 FROM events o WHERE o.space_id = %(space)s AND o.amount >= 0""")
         }  # fmt: skip
         erased_names = {key(order) for order in self.erased}
-        unsent = {key(order) for order in self.deleted} | erased_names | ledger.refused
+        unsent = {key(order) for order in self.deleted} | erased_names | ledger.refused_ids
         assert {name for name in worth if name not in ledger.amounts} <= unsent
         # An order deleted after an attempt without a known answer isn't corrected.
         skipped_names = {

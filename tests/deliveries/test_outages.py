@@ -16,7 +16,7 @@ from headwater.base.egress.models import EgressRequest
 from headwater.forwarding.platforms.models import Destination
 from headwater.forwarding.platforms.platform import Limits
 from tests.deliveries.staging import PLATFORM, Sending, ids_sent
-from tests.support.destinations import taking
+from tests.support.destinations import change_platform
 from tests.support.fake_platform import Answer, FakePlatform, Silence
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
@@ -26,7 +26,7 @@ def test_it_works(sending: Sending, platform: FakePlatform) -> None:
     sending.random = random.Random(7).random
     destination = sending.destination()
     deliveries = sending.deliveries(destination, 30)
-    down = FakePlatform(otherwise=Answer(503))
+    down = FakePlatform(default=Answer(503))
     with down:
         sending.urls["meta"] = down.url
         sending.run(24 * 6, 600)
@@ -42,7 +42,10 @@ def test_it_works(sending: Sending, platform: FakePlatform) -> None:
     batches = ids_sent(platform.bodies)
     assert [len(call) for call in batches] == [1, 2, 4, 8, 16, 2]
     assert len({number for call in batches for number in call}) == 33
-    ids = {sending.of(delivery, "event_id"): sending.of(delivery, "dedup_id") for delivery in deliveries}
+    ids = {
+        sending.read_delivery(delivery, "event_id"): sending.read_delivery(delivery, "dedup_id")
+        for delivery in deliveries
+    }
     assert {number for call in batches for number in call} == set(ids.values())
     assert len(set(ids.values())) == len(ids)
 
@@ -50,10 +53,10 @@ def test_it_works(sending: Sending, platform: FakePlatform) -> None:
 def test_it_ends_after_three_days(sending: Sending) -> None:
     destination = sending.destination()
     delivery = sending.delivery(destination)
-    with FakePlatform(otherwise=Answer(500, {"error": "down"})) as platform:
+    with FakePlatform(default=Answer(500, {"error": "down"})) as platform:
         sending.urls["meta"] = platform.url
         sending.run(80, 3600)
-        status, attempts, error = sending.of(delivery, "status", "attempts", "error")
+        status, attempts, error = sending.read_delivery(delivery, "status", "attempts", "error")
         assert (status, error) == ("expired", "down")
         assert attempts == len(platform.requests) == len(sending.attempts(delivery))
         assert len(platform.requests) >= 5
@@ -62,16 +65,16 @@ def test_it_ends_after_three_days(sending: Sending) -> None:
 def test_an_event_that_makes_the_platform_fail_stops_no_other(sending: Sending) -> None:
     destination = sending.destination()
     deliveries = sending.deliveries(destination, 20)
-    poison = f"id-{sending.of(deliveries[3], 'event_id')}"
+    poison = f"id-{sending.read_delivery(deliveries[3], 'event_id')}"
 
     def step(request: object) -> Answer:
         return Answer(500 if poison in str(getattr(request, "body", "")) else 200)
 
-    with FakePlatform(otherwise=step) as platform:
+    with FakePlatform(default=step) as platform:
         sending.urls["meta"] = platform.url
         sending.run(20, 30)
     assert sending.statuses(destination) == {"delivered": 19, "retrying": 1}
-    assert sending.of(deliveries[3], "status") == "retrying"
+    assert sending.read_delivery(deliveries[3], "status") == "retrying"
 
 
 def test_a_dead_destination_does_not_keep_a_healthy_one_waiting(
@@ -79,8 +82,8 @@ def test_a_dead_destination_does_not_keep_a_healthy_one_waiting(
 ) -> None:
     """While calls to nine destinations hang, the tenth gets all its events."""
     sending.seconds = 20
-    sending.platform = taking(PLATFORM, request=_to_the_destinations_own)
-    with FakePlatform(otherwise=Silence()) as dead:
+    sending.platform = change_platform(PLATFORM, request=_request_pixel_url)
+    with FakePlatform(default=Silence()) as dead:
         dead_destinations = [sending.destination(settings=Jsonb({"pixel": dead.url})) for _ in range(9)]
         healthy = sending.destination(settings=Jsonb({"pixel": platform.url}))
         for destination in dead_destinations:
@@ -88,7 +91,7 @@ def test_a_dead_destination_does_not_keep_a_healthy_one_waiting(
 
         async def run() -> None:
             stop_event = asyncio.Event()
-            async with sending.opened(stop_event) as forwarder:
+            async with sending.open_forwarder(stop_event) as forwarder:
                 running = asyncio.create_task(forwarder.run())
                 await asyncio.to_thread(dead.wait_for, 9)
                 sending.deliveries(healthy, 5)
@@ -103,18 +106,18 @@ def test_a_dead_destination_does_not_keep_a_healthy_one_waiting(
         asyncio.run(run())
 
 
-def _to_the_destinations_own(parts: Sequence[dict[str, Any]], destination: Destination) -> EgressRequest:
+def _request_pixel_url(parts: Sequence[dict[str, Any]], destination: Destination) -> EgressRequest:
     return PLATFORM.request(parts, replace(destination, url=destination.settings.pixel))
 
 
 def test_two_forwarders_share_destinations_out(sending: Sending, platform: FakePlatform) -> None:
-    sending.platform = taking(PLATFORM, limits=Limits(batch=5, age=1e6))
+    sending.platform = change_platform(PLATFORM, limits=Limits(batch=5, age=1e6))
     destinations = [sending.destination() for _ in range(6)]
     for destination in destinations:
         sending.deliveries(destination, 12)
 
     async def run() -> None:
-        async with sending.opened() as first, sending.opened() as second:
+        async with sending.open_forwarder() as first, sending.open_forwarder() as second:
             await asyncio.gather(first.drain(), second.drain())
 
     asyncio.run(run())
@@ -134,9 +137,9 @@ def test_a_lease_that_was_lost_writes_nothing(sending: Sending, platform: FakePl
         )  # fmt: skip
         return Answer()
 
-    platform.then(stolen)
+    platform.append(stolen)
     sending.run()
-    assert sending.of(delivery, "status", "attempts") == ("queued", 0)
+    assert sending.read_delivery(delivery, "status", "attempts") == ("queued", 0)
     assert sending.state(destination, "lease") is not None
     sending.run()
     assert len(platform.requests) == 1
@@ -152,7 +155,7 @@ def test_a_lease_that_ran_out_is_taken_over(sending: Sending, platform: FakePlat
         )  # fmt: skip
         sending.run()
         assert len(platform.requests) == calls
-    assert sending.of(delivery, "status") == "delivered"
+    assert sending.read_delivery(delivery, "status") == "delivered"
 
 
 def test_a_lease_of_a_clock_that_was_put_back_is_taken_over(sending: Sending, platform: FakePlatform) -> None:
@@ -165,7 +168,7 @@ def test_a_lease_of_a_clock_that_was_put_back_is_taken_over(sending: Sending, pl
     )  # fmt: skip
     sending.run()
     assert len(platform.requests) == 1
-    assert sending.of(delivery, "status") == "delivered"
+    assert sending.read_delivery(delivery, "status") == "delivered"
 
 
 def test_it_stops_in_order(sending: Sending, platform: FakePlatform) -> None:
@@ -181,17 +184,17 @@ def test_it_stops_in_order(sending: Sending, platform: FakePlatform) -> None:
             loop.call_soon_threadsafe(stop_event.set)
             return Answer(delay=0.1)
 
-        platform.then(step)
-        async with sending.opened(stop_event) as forwarder:
+        platform.append(step)
+        async with sending.open_forwarder(stop_event) as forwarder:
             await forwarder.run()
 
     asyncio.run(run())
-    assert sending.of(delivery, "status") == "delivered"
+    assert sending.read_delivery(delivery, "status") == "delivered"
 
 
 def test_a_forwarder_without_work_ends(sending: Sending) -> None:
     async def run() -> None:
-        async with sending.opened() as forwarder:
+        async with sending.open_forwarder() as forwarder:
             forwarder._linger = 0.1
             await forwarder.run()
 

@@ -84,7 +84,7 @@ def test_other_spaces_have_their_own(forwarder: Forwarder) -> None:
 
 def test_a_space_without_destinations_asks_nothing() -> None:
     connection = Mock()
-    queue_deliveries(connection, 1, [stored()], [])
+    queue_deliveries(connection, 1, [make_event()], [])
     queue_deliveries(connection, 1, [], [target()])
     connection.execute.assert_not_called()
 
@@ -136,7 +136,7 @@ def test_a_deleted_event_is_not_sent(forwarder: Forwarder, api: Api) -> None:
     assert errors == [(None,), ("no",)]
 
 
-def stored(**values: Any) -> StoredEvent:
+def make_event(**values: Any) -> StoredEvent:
     columns = {"id": 7, "contact_id": 1, "event_name": "purchase", "event_time": 0,
                "received_at": 0, "source_mask": 0, **values}  # fmt: skip
     return StoredEvent(**columns)
@@ -158,15 +158,18 @@ def test_an_id_is_the_same_for_ever() -> None:
     name=st.sampled_from(EVENT_NAMES),
     do_not_capi=st.booleans(),
     status=st.sampled_from(["active", "held", "paused"]),
-    own=st.dictionaries(st.sampled_from(EVENT_NAMES), st.sampled_from([None, "", "Own"])),
+    event_names=st.dictionaries(st.sampled_from(EVENT_NAMES), st.sampled_from([None, "", "Own"])),
 )
-def test_one_reason_at_most(name: str, do_not_capi: bool, status: Any, own: dict[str, str | None]) -> None:
+def test_one_reason_at_most(
+    name: str, do_not_capi: bool, status: Any, event_names: dict[str, str | None]
+) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(registry.PLATFORMS, NAME, PROBE)
         reason = skip_reason(
-            stored(event_name=name, do_not_capi=do_not_capi), target(status=status, event_names=own)
+            make_event(event_name=name, do_not_capi=do_not_capi),
+            target(status=status, event_names=event_names),
         )
-    platform_name = own[name] if name in own else PROBE.event_names.get(name)
+    platform_name = event_names[name] if name in event_names else PROBE.event_names.get(name)
     if do_not_capi:
         assert reason is SkipReason.DO_NOT_CAPI
     elif status == "paused":
@@ -176,5 +179,5 @@ def test_one_reason_at_most(name: str, do_not_capi: bool, status: Any, own: dict
 
 
 def test_a_platform_that_is_no_more_takes_nothing() -> None:
-    (delivery,) = make_deliveries(1, [stored()], [target(platform="gone")])
+    (delivery,) = make_deliveries(1, [make_event()], [target(platform="gone")])
     assert delivery.reason is SkipReason.NO_MAPPING

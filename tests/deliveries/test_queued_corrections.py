@@ -9,7 +9,7 @@ import pytest
 from headwater.events.refunds.reports import AcceptedRefund, MoneyBack
 from headwater.forwarding.platforms.google import Google
 from tests.support.destinations import Forwarder
-from tests.support.pipeline import T0, by, event, page
+from tests.support.pipeline import T0, add_sender, event, page
 from tests.support.reading_fixtures import Api
 
 GOOGLE, META = Google.name, "meta"
@@ -50,13 +50,13 @@ def refund(amount: str, version: int = 1) -> AcceptedRefund:
                           statements=(MoneyBack(item="r1", amount=amount, version=version),))  # fmt: skip
 
 
-def queued(shop: Forwarder) -> list[Any]:
+def queued_orders(shop: Forwarder) -> list[Any]:
     """Return the orders with a queued correction."""
     return shop.deliveries("CASE WHEN kind = 'correction' AND status = 'queued' THEN event_id END")
 
 
-def corrected(shop: Forwarder) -> list[int]:
-    return [event_id for event_id in queued(shop) if event_id is not None]
+def corrected_events(shop: Forwarder) -> list[int]:
+    return [event_id for event_id in queued_orders(shop) if event_id is not None]
 
 
 def test_it_works(shop: Forwarder) -> None:
@@ -68,7 +68,7 @@ def test_it_works(shop: Forwarder) -> None:
         ("conversion", "skipped", "refund"),
         ("correction", "queued", None),
     ]
-    assert corrected(shop) == [order]
+    assert corrected_events(shop) == [order]
 
 
 @pytest.mark.parametrize("amount", ["5", "0"])
@@ -80,13 +80,13 @@ def test_a_corrected_refund(shop: Forwarder, amount: str) -> None:
         "UPDATE deliveries SET sent_amount = 30 WHERE space_id = %(space_id)s AND kind = 'correction'"
     )
     shop.queue().run(refund(amount, version=2))
-    assert corrected(shop) == [order]
+    assert corrected_events(shop) == [order]
 
 
 def test_a_negative_event(shop: Forwarder) -> None:
     order = sell(shop)
     shop.queue().run(event(email="ada@example.com", order_name="#7", amount="-20", currency="EUR"))
-    assert corrected(shop) == [order]
+    assert corrected_events(shop) == [order]
 
 
 def test_of_another_person_or_currency(shop: Forwarder) -> None:
@@ -96,7 +96,7 @@ def test_of_another_person_or_currency(shop: Forwarder) -> None:
         event(email="ada@example.com", order_name="#7", amount="-20", currency="USD"),
         event(email="ada@example.com", order_name="#8", amount="-20", currency="EUR"),
     )
-    assert corrected(shop) == []
+    assert corrected_events(shop) == []
 
 
 def test_a_replaced_event(shop: Forwarder) -> None:
@@ -105,17 +105,17 @@ def test_a_replaced_event(shop: Forwarder) -> None:
     shop.queue().run(order)
     accept(shop)
     (replacement,) = shop.queue().run(
-        by("webhook", event(email="ada@example.com", order_id="7", amount="50", currency="EUR"))
+        add_sender("webhook", event(email="ada@example.com", order_id="7", amount="50", currency="EUR"))
     )
-    assert corrected(shop) == [replacement]
+    assert corrected_events(shop) == [replacement]
 
 
 def test_edited_by_api(shop: Forwarder, api: Api) -> None:
     order = sell(shop)
     assert api.send("PUT", f"/events/{order}", json={"amount": 60}).status_code == 200
-    assert corrected(shop) == [order]
+    assert corrected_events(shop) == [order]
     assert api.send("DELETE", f"/events/{order}").status_code == 200
-    assert corrected(shop) == [order]
+    assert corrected_events(shop) == [order]
 
 
 def test_amounts(shop: Forwarder, api: Api) -> None:

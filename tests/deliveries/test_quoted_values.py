@@ -19,7 +19,7 @@ from tests.deliveries.staging import KEY, Sending
 from tests.support import factories
 from tests.support.campaigns import pick_share
 from tests.support.canaries import Canaries, places
-from tests.support.fake_platform import Answer, FakePlatform, Received
+from tests.support.fake_platform import Answer, FakePlatform, ReceivedRequest
 from tests.support.reading_fixtures import Api
 
 SETTINGS = {
@@ -74,7 +74,7 @@ class Scene:
             event_url=f"https://shop.example/thanks?{'&'.join(clicks)}",
         )  # fmt: skip
 
-    def quoting(self, request: Received) -> str:
+    def quote_request(self, request: ReceivedRequest) -> str:
         """Return all personal values and the whole request."""
         return " | ".join([*self.personal, "+49 170 1234567", self.secret, request.body.decode()])
 
@@ -82,10 +82,10 @@ class Scene:
 def _answers(scene: Scene, status: int) -> Any:
     """Return a platform that quotes in the error fields of real platforms, and in fields of its own."""
 
-    def answer(request: Received) -> Answer:
+    def answer(request: ReceivedRequest) -> Answer:
         if request.target.startswith(("/token", "/oauth", "/common/oauth2")):
             return Answer(200, {"access_token": "token-" + "t" * 30, "expires_in": 3600})
-        message = scene.quoting(request)
+        message = scene.quote_request(request)
         detail = {"index": 0, "propertyName": "ph", "errorMessage": message, "attemptedValue": message}
         return Answer(status, {
             "error": {"message": message, "code": 100, "details": [detail, *scene.personal],
@@ -101,7 +101,7 @@ def _answers(scene: Scene, status: int) -> Any:
 
 
 def _html(scene: Scene) -> Any:
-    return lambda request: Answer(502, f"<html>{scene.quoting(request)}</html>".encode())
+    return lambda request: Answer(502, f"<html>{scene.quote_request(request)}</html>".encode())
 
 
 @pytest.fixture
@@ -111,7 +111,7 @@ def platform() -> Iterator[FakePlatform]:
 
 
 @dataclass
-class Shown:
+class Output:
     """Every place where a delivery is shown."""
 
     api: Api
@@ -128,8 +128,8 @@ class Shown:
             "logs": self.caplog.text,
         }
 
-    def tables(self, scene: Scene, sought: list[str]) -> set[str]:
-        all_locations = places(scene.sending.rows, sought, TABLES).values()
+    def tables(self, scene: Scene, values: list[str]) -> set[str]:
+        all_locations = places(scene.sending.rows, values, TABLES).values()
         return {table for locations in all_locations for table, _ in locations}
 
     def _commands(self, scene: Scene) -> str:
@@ -142,32 +142,32 @@ class Shown:
 
 
 @pytest.fixture
-def shown(
+def output(
     api: Api, stage: factories.Stage, database_url: str, monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture,
-) -> Shown:  # fmt: skip
+) -> Output:  # fmt: skip
     # Don't send deliveries that other tests left waiting.
     stage.connection.execute("UPDATE destinations SET status = 'removed'")
     monkeypatch.setenv("HEADWATER_DATABASE_URL", database_url)
     caplog.set_level(logging.DEBUG)
-    return Shown(api, stage, capsys, caplog)
+    return Output(api, stage, capsys, caplog)
 
 
 @pytest.mark.parametrize(("name", "kind"), [
     (name, kind) for name in PLATFORMS for kind in pick_share([400, 200, 401, 422, 500, "html"], name, 2)
 ])  # fmt: skip
 def test_nothing_that_a_platform_quotes_is_kept(
-    name: str, kind: int | str, platform: FakePlatform, shown: Shown, database_url: str
+    name: str, kind: int | str, platform: FakePlatform, output: Output, database_url: str
 ) -> None:
-    scene = Scene(shown.stage, database_url, platform.url, name)
+    scene = Scene(output.stage, database_url, platform.url, name)
     react = _answers(scene, kind) if isinstance(kind, int) else _html(scene)
-    platform.then(*[react] * 4)
+    platform.append(*[react] * 4)
     scene.sending.run()
-    status, answer = scene.sending.of(scene.delivery_id, "status", "answer")
+    status, answer = scene.sending.read_delivery(scene.delivery_id, "status", "answer")
     assert platform.requests, "it was sent"
     assert status != "delivered"
     assert answer or PLATFORMS[name].quoted_fields, "something of the answer is kept"
     personal_values = [*scene.personal, "170 1234567", scene.secret]
-    assert shown.tables(scene, personal_values) == set()
-    texts = shown.texts(scene)
+    assert output.tables(scene, personal_values) == set()
+    texts = output.texts(scene)
     assert [(path, value) for path in texts for value in personal_values if value in texts[path]] == []

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from tests.deliveries.staging import PLATFORM, Sending, ids_sent
-from tests.support.destinations import taking
-from tests.support.fake_platform import Answer, FakePlatform, Received
+from tests.support.destinations import change_platform
+from tests.support.fake_platform import Answer, FakePlatform, ReceivedRequest
 
 
 def all_or_nothing(*bad: str) -> Any:
     """Return a platform that accepts or refuses a whole call without giving a reason."""
 
-    def step(request: Received) -> Answer:
+    def step(request: ReceivedRequest) -> Answer:
         refused_ids = {item["id"] for item in request.json()["data"]} & set(bad)
         return Answer(400, {"some_bad": True, "error": "invalid"}) if refused_ids else Answer()
 
@@ -23,20 +23,20 @@ def test_one_bad_event_does_not_sink_99(sending: Sending) -> None:
     destination = sending.destination()
     deliveries = sending.deliveries(destination, 100)
     bad = deliveries[61]
-    with FakePlatform(otherwise=all_or_nothing(f"id-{sending.of(bad, 'event_id')}")) as platform:
+    with FakePlatform(default=all_or_nothing(f"id-{sending.read_delivery(bad, 'event_id')}")) as platform:
         sending.urls["meta"] = platform.url
         sending.run()
         assert len(platform.requests) == 15  # 100, then two calls of each size down to one
     assert sending.statuses(destination) == {"delivered": 99, "failed": 1}
-    assert sending.of(bad, "status", "error", "attempts") == ("failed", "invalid", 1)
+    assert sending.read_delivery(bad, "status", "error", "attempts") == ("failed", "invalid", 1)
 
 
 def test_the_others_are_sent_without_the_named_one(sending: Sending, platform: FakePlatform) -> None:
-    platform.then(Answer(400, {"bad": [0, 2], "error": "too old"}))
+    platform.append(Answer(400, {"bad": [0, 2], "error": "too old"}))
     destination = sending.destination()
     deliveries = sending.deliveries(destination, 4)
     sending.run()
-    assert [sending.of(delivery, "status") for delivery in deliveries] == [
+    assert [sending.read_delivery(delivery, "status") for delivery in deliveries] == [
         "failed", "delivered", "failed", "delivered",
     ]  # fmt: skip
     assert [len(call) for call in ids_sent(platform.bodies)] == [4, 2]
@@ -47,10 +47,10 @@ def test_a_fault_of_ours_sinks_one(sending: Sending, platform: FakePlatform) -> 
     bad = sending.delivery(destination, sending.event(order_id="explodes"))
     good = sending.delivery(destination)
     sending.run()
-    assert sending.of(bad, "status", "error") == (
+    assert sending.read_delivery(bad, "status", "error") == (
         "failed", "Internal error: the event could not be prepared.",
     )  # fmt: skip
-    assert sending.of(good, "status") == "delivered"
+    assert sending.read_delivery(good, "status") == "delivered"
     assert len(platform.requests) == 1
 
 
@@ -60,13 +60,13 @@ def test_a_fault_in_making_a_call_sinks_one(sending: Sending, platform: FakePlat
             raise ValueError("a fault of the platform's code")
         return PLATFORM.request(parts, destination)
 
-    sending.platform = taking(PLATFORM, request=request)
+    sending.platform = change_platform(PLATFORM, request=request)
     destination = sending.destination()
     sending.deliveries(destination, 5)
     bad = sending.delivery(destination, sending.event(amount=13))
     sending.run()
     assert sending.statuses(destination) == {"delivered": 5, "failed": 1}
-    assert sending.of(bad, "status") == "failed"
+    assert sending.read_delivery(bad, "status") == "failed"
     assert len({number for call in ids_sent(platform.bodies) for number in call}) == 5
 
 
@@ -74,17 +74,17 @@ def test_what_cannot_be_redacted_is_written_down_without_it(sending: Sending, pl
     def redact(_: Any) -> Any:
         raise ValueError("a fault of the platform's code")
 
-    sending.platform = taking(PLATFORM, redact=redact)
+    sending.platform = change_platform(PLATFORM, redact=redact)
     delivery = sending.delivery(sending.destination())
     sending.run()
-    assert sending.of(delivery, "status", "request") == ("delivered", None)
+    assert sending.read_delivery(delivery, "status", "request") == ("delivered", None)
     assert len(platform.requests) == 1
 
 
 def test_an_answer_nobody_has_thought_of(sending: Sending, platform: FakePlatform) -> None:
-    platform.then(Answer(200, b"[1]"))
+    platform.append(Answer(200, b"[1]"))
     delivery = sending.delivery(sending.destination())
     sending.run()
-    assert sending.of(delivery, "status", "error") == (
+    assert sending.read_delivery(delivery, "status", "error") == (
         "retrying", "Test sent an unexpected response.",
     )  # fmt: skip

@@ -96,11 +96,11 @@ def test_bisect() -> None:
 
 
 @given(st.integers(1, 200), st.sets(st.integers(0, 199)), st.booleans())
-def test_no_delivery_is_lost_or_told_twice(count: int, bad: set[int], taken: bool) -> None:
+def test_no_delivery_is_lost_or_told_twice(count: int, bad: set[int], is_rest_accepted: bool) -> None:
     attempts = [DeliveryAttempt(number, 0, FAR) for number in range(count)]
     for verdict in (
         CallAccepted(), CallRefused("x"), CallDeferred("x"), Bisect("x"),
-        PartlyAccepted(dict.fromkeys(bad, "x"), taken, dict.fromkeys(list(bad)[:2], "y")),
+        PartlyAccepted(dict.fromkeys(bad, "x"), is_rest_accepted, dict.fromkeys(list(bad)[:2], "y")),
     ):  # fmt: skip
         consequences = judge(verdict, attempts, AROUND)
         finished_ids = [result.id for result in consequences.results]
@@ -145,9 +145,9 @@ def test_the_steps() -> None:
 
 @given(st.integers(0, 20), st.integers(0, 20), st.integers(0, 10**9) | st.none(), st.floats(0, 1))
 def test_never_before_the_step_or_what_was_asked(
-    attempts: int, failures: int, asked: int | None, chance: float
+    attempts: int, failures: int, retry_after: int | None, chance: float
 ) -> None:
-    header = None if asked is None else str(asked)
+    header = None if retry_after is None else str(retry_after)
     around = CallContext(NOW, failures, header, lambda: chance)
     consequences = judge(CallDeferred("x"), [DeliveryAttempt(0, attempts, FAR)], around)
     assert isinstance(consequences.destination, DestinationBackoff)
@@ -157,7 +157,7 @@ def test_never_before_the_step_or_what_was_asked(
         (result.due_at, step_after(attempts + 1)),
         (consequences.destination.until, min(step_after(failures + 1), LONGEST_WAIT)),
     ):
-        least = max(step, min(asked or 0, step + MOST_REQUESTED))
+        least = max(step, min(retry_after or 0, step + MOST_REQUESTED))
         assert NOW + least <= moment <= NOW + max(step * (1 + JITTER), least) + 1e-3
 
 

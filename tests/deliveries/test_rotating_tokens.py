@@ -13,7 +13,7 @@ import pytest
 from headwater.forwarding.destinations.credentials import open_secrets, seal_secrets
 from headwater.forwarding.platforms.registry import PLATFORMS
 from tests.deliveries.staging import KEY, Sending
-from tests.support.fake_platform import Answer, FakePlatform, Received
+from tests.support.fake_platform import Answer, FakePlatform, ReceivedRequest
 
 OFFLINE = PLATFORMS["microsoft_offline"]
 TOKEN, APPLY = "/common/oauth2/v2.0/token", "/CampaignManagement/v13/OfflineConversions/Apply"
@@ -38,7 +38,7 @@ class PretendMicrosoft:
     def refresh_token(self) -> str:
         return f"M.C5_refresh.{self.issued}"
 
-    def __call__(self, request: Received) -> Answer:
+    def __call__(self, request: ReceivedRequest) -> Answer:
         if request.target == TOKEN:
             return self._issue(request)
         assert request.target == APPLY
@@ -47,7 +47,7 @@ class PretendMicrosoft:
             return EXPIRED
         return Answer(200, {"PartialErrors": self.partial_errors})
 
-    def _issue(self, request: Received) -> Answer:
+    def _issue(self, request: ReceivedRequest) -> Answer:
         (refresh_token,) = parse_qs(request.body.decode())["refresh_token"]
         if refresh_token != self.refresh_token:
             return Answer(400, {"error": "invalid_grant", "error_description": "AADSTS70000"})
@@ -69,7 +69,7 @@ class Scene:
         )
         self.enter(microsoft.refresh_token)
         self._update("tested_at = now(), test_ok = true")
-        microsoft.stored = self.stored
+        microsoft.stored = self.stored_token
 
     def enter(self, refresh_token: str) -> None:
         secrets = {"developer_token": "d", "client_id": "c", "refresh_token": refresh_token}
@@ -78,7 +78,7 @@ class Scene:
     def remove(self) -> None:
         self._update("status = 'removed', secrets = NULL")
 
-    def stored(self) -> str:
+    def stored_token(self) -> str:
         sealed_secrets = self.sending.state(self.id, "secrets")
         return open_secrets(KEY, self.sending.space_id, self.id, sealed_secrets).get("refresh_token", "")
 
@@ -100,7 +100,7 @@ class Scene:
 @pytest.fixture
 def scene(sending: Sending) -> Iterator[Scene]:
     microsoft = PretendMicrosoft()
-    with FakePlatform(otherwise=microsoft) as platform:
+    with FakePlatform(default=microsoft) as platform:
         yield Scene(sending, microsoft, platform.url)
 
 
@@ -119,7 +119,7 @@ def test_every_process_and_hour_begins_with_the_stored_one(scene: Scene) -> None
         scene.sending.run(2, 3700)
     assert scene.statuses() == {"delivered": 4}
     assert scene.microsoft.issued == 4
-    assert scene.stored() == "M.C5_refresh.4"
+    assert scene.stored_token() == "M.C5_refresh.4"
 
 
 def test_access_tokens_that_are_revoked_within_a_call(scene: Scene) -> None:
@@ -127,7 +127,7 @@ def test_access_tokens_that_are_revoked_within_a_call(scene: Scene) -> None:
     scene.deliver(2)
 
     async def run() -> None:
-        async with scene.sending.opened() as forwarder:
+        async with scene.sending.open_forwarder() as forwarder:
             await forwarder.drain()
             scene.microsoft.revoked = 1
             scene.deliver()
@@ -135,7 +135,7 @@ def test_access_tokens_that_are_revoked_within_a_call(scene: Scene) -> None:
 
     asyncio.run(run())
     assert scene.statuses() == {"delivered": 3}
-    assert scene.stored() == "M.C5_refresh.2"
+    assert scene.stored_token() == "M.C5_refresh.2"
 
 
 def test_a_refresh_token_that_a_user_enters_meanwhile_stays(scene: Scene) -> None:
@@ -143,7 +143,7 @@ def test_a_refresh_token_that_a_user_enters_meanwhile_stays(scene: Scene) -> Non
     scene.deliver()
     scene.sending.run()
     assert scene.statuses() == {"delivered": 1}
-    assert scene.stored() == "of-a-user"
+    assert scene.stored_token() == "of-a-user"
 
 
 def test_a_destination_that_is_removed_meanwhile_gets_no_secrets(scene: Scene) -> None:

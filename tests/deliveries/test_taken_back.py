@@ -41,16 +41,16 @@ def test_it_works(sending: Sending, platform: FakePlatform) -> None:
     delivered_id = sending.delivery(destination)
     sending.run()
     for kind, delivery in skipped_ids.items():
-        assert sending.of(delivery, "status", "reason", "attempts") == ("skipped", kind, 0)
-        assert sending.of(delivery, "request", "finished_at")[0] is None
+        assert sending.read_delivery(delivery, "status", "reason", "attempts") == ("skipped", kind, 0)
+        assert sending.read_delivery(delivery, "request", "finished_at")[0] is None
         assert sending.attempts(delivery) == []
-    assert sending.of(delivered_id, "status") == "delivered"
+    assert sending.read_delivery(delivered_id, "status") == "delivered"
     assert len(platform.bodies[0]["data"]) == 1
 
 
 @pytest.mark.parametrize("kind", ["deleted", "do_not_capi", "erased"])
 def test_between_two_attempts(sending: Sending, platform: FakePlatform, kind: str) -> None:
-    platform.then(Answer(500))
+    platform.append(Answer(500))
     destination = sending.destination()
     event = sending.event()
     delivery = sending.delivery(destination, event)
@@ -59,11 +59,11 @@ def test_between_two_attempts(sending: Sending, platform: FakePlatform, kind: st
     sending.advance(11)
     sending.run()
     assert len(platform.requests) == 1
-    assert sending.of(delivery, "status", "reason", "attempts") == ("skipped", kind, 1)
+    assert sending.read_delivery(delivery, "status", "reason", "attempts") == ("skipped", kind, 1)
 
 
 def test_too_old_while_it_was_tried(sending: Sending, platform: FakePlatform) -> None:
-    platform.then(Answer(500))
+    platform.append(Answer(500))
     destination = sending.destination()
     event = sending.event()
     delivery = sending.delivery(destination, event)
@@ -72,7 +72,7 @@ def test_too_old_while_it_was_tried(sending: Sending, platform: FakePlatform) ->
     sending.advance(11)
     sending.run()
     assert len(platform.requests) == 1
-    assert sending.of(delivery, "status", "error") == ("expired", "The event became too old.")
+    assert sending.read_delivery(delivery, "status", "error") == ("expired", "The event became too old.")
 
 
 def test_between_halves_of_a_call(sending: Sending, platform: FakePlatform) -> None:
@@ -81,19 +81,19 @@ def test_between_halves_of_a_call(sending: Sending, platform: FakePlatform) -> N
     events = [sending.event() for _ in range(4)]
     deliveries = [sending.delivery(destination, event) for event in events]
 
-    def then(_: object) -> Answer:
+    def change_and_refuse(_: object) -> Answer:
         change(sending, "do_not_capi", events[3])
         return Answer(400, {"some_bad": True, "error": "invalid"})
 
-    platform.then(then)
+    platform.append(change_and_refuse)
     sending.run()
-    assert sending.of(deliveries[3], "status", "reason") == ("skipped", "do_not_capi")
+    assert sending.read_delivery(deliveries[3], "status", "reason") == ("skipped", "do_not_capi")
     assert [len(body["data"]) for body in platform.bodies] == [4, 2, 1]
 
 
-def during(act: Callable[[], None]) -> Callable[[object], Answer]:
+def work_during_call(work: Callable[[], None]) -> Callable[[object], Answer]:
     def step(_: object) -> Answer:
-        act()
+        work()
         return Answer(200, {"bad": [0], "taken": True, "error": "unknown person"})
 
     return step
@@ -103,9 +103,9 @@ def test_erased_during_the_call(sending: Sending, platform: FakePlatform) -> Non
     """The call can't be undone, but none of its content is kept."""
     event = sending.event()
     delivery = sending.delivery(sending.destination(), event)
-    platform.then(during(lambda: change(sending, "erased", event)))
+    platform.append(work_during_call(lambda: change(sending, "erased", event)))
     sending.run()
-    assert sending.of(delivery, "status", "request", "answer", "error") == (
+    assert sending.read_delivery(delivery, "status", "request", "answer", "error") == (
         "failed", None, None, None,
     )  # fmt: skip
     assert sending.attempts(delivery) == [("failed", 200, None)]
@@ -114,9 +114,9 @@ def test_erased_during_the_call(sending: Sending, platform: FakePlatform) -> Non
 def test_deleted_during_the_call(sending: Sending, platform: FakePlatform) -> None:
     event = sending.event()
     delivery = sending.delivery(sending.destination(), event)
-    platform.then(during(lambda: change(sending, "deleted", event)))
+    platform.append(work_during_call(lambda: change(sending, "deleted", event)))
     sending.run()
-    assert sending.of(delivery, "status") == "failed"
+    assert sending.read_delivery(delivery, "status") == "failed"
 
 
 def test_an_erasure_counts_for_what_came_before_it(sending: Sending, platform: FakePlatform) -> None:
@@ -127,7 +127,10 @@ def test_an_erasure_counts_for_what_came_before_it(sending: Sending, platform: F
     after = sending.rows.event(contact, event_time=sending.moment(-60))
     first, second = sending.delivery(destination, before), sending.delivery(destination, after)
     sending.run()
-    assert (sending.of(first, "reason"), sending.of(second, "status")) == ("erased", "delivered")
+    assert (sending.read_delivery(first, "reason"), sending.read_delivery(second, "status")) == (
+        "erased",
+        "delivered",
+    )
     assert len(platform.requests) == 1
 
 
@@ -143,5 +146,5 @@ def test_an_erasure_counts_under_the_id_of_a_merged_contact(sending: Sending, pl
         sending.connection.execute(statement, (survivor, merged_contact))
     delivery = sending.delivery(sending.destination(), event)
     sending.run()
-    assert sending.of(delivery, "reason") == "erased"
+    assert sending.read_delivery(delivery, "reason") == "erased"
     assert not platform.requests

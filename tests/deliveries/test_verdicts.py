@@ -19,8 +19,8 @@ from headwater.forwarding.deliveries.delivery_log import ReplayRequest
 from headwater.forwarding.platforms.google import Google
 from tests.deliveries.staging import Sending
 from tests.deliveries.test_taken_back import change
-from tests.support.destinations import taking
-from tests.support.fake_platform import Answer, FakePlatform, Received, Silence, Step
+from tests.support.destinations import change_platform
+from tests.support.fake_platform import Answer, FakePlatform, ReceivedRequest, Silence, Step
 
 GOOGLE = Google()
 ORDERS, LEADS = "111", "222"
@@ -51,16 +51,16 @@ class Verdicts:
 
     answers: list[Any] = field(default_factory=lambda: [[group("SUCCESS")]])
     accepted: int = 0
-    asked: list[str] = field(default_factory=list[str])
+    requested_ids: list[str] = field(default_factory=list[str])
     meanwhile: Callable[[], object] = lambda: None
 
-    def __call__(self, request: Received) -> Step:
+    def __call__(self, request: ReceivedRequest) -> Step:
         if request.method == "POST":
             self.accepted += 1
             return Answer(body={"requestId": f"r{self.accepted}"})
         target = urlsplit(request.target)
         assert target.path == "/v1/requestStatus:retrieve"
-        self.asked.append(parse_qs(target.query)["requestId"][0])
+        self.requested_ids.append(parse_qs(target.query)["requestId"][0])
         self.meanwhile()
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         return Answer(body={"requestStatusPerDestination": answer}) if isinstance(answer, list) else answer
@@ -68,9 +68,9 @@ class Verdicts:
 
 @pytest.fixture
 def google(sending: Sending) -> Iterator[Verdicts]:
-    sending.platform = taking(GOOGLE, token_request=lambda *_: None)
+    sending.platform = change_platform(GOOGLE, token_request=lambda *_: None)
     google = Verdicts()
-    with FakePlatform(otherwise=google) as platform:
+    with FakePlatform(default=google) as platform:
         sending.urls["google"] = platform.url
         yield google
 
@@ -92,37 +92,39 @@ def open_requests(sending: Sending) -> list[tuple[Any, ...]]:
     return sending.connection.execute(
         "SELECT request_id, asked, extract(epoch FROM due_at)::float8 - %s FROM verdict_requests"
         " WHERE space_id = %s ORDER BY request_id",
-        (sending.clock.at, sending.space_id),
+        (sending.clock.time, sending.space_id),
     ).fetchall()
 
 
 def results(sending: Sending, deliveries: list[int]) -> list[tuple[str, str | None]]:
-    return [sending.of(delivery, "status", "reason") for delivery in deliveries]
+    return [sending.read_delivery(delivery, "status", "reason") for delivery in deliveries]
 
 
 def test_it_works(sending: Sending, google: Verdicts) -> None:
     """One event is refused and the others are counted. Verdicts are not requested early, or twice."""
     google.answers = [[group("PARTIAL_SUCCESS", error("CLICK_NOT_FOUND", 1))]]
     deliveries = send(sending, "purchase", "purchase", "purchase")
-    accepted_at = sending.of(deliveries[0], "finished_at")
+    accepted_at = sending.read_delivery(deliveries[0], "finished_at")
     assert results(sending, deliveries) == [("delivered", None)] * 3
-    assert sending.of(deliveries[1], "platform_request_id") == "r1"
+    assert sending.read_delivery(deliveries[1], "platform_request_id") == "r1"
     ((request_id, poll_count, due),) = open_requests(sending)
     assert (request_id, poll_count, due) == ("r1", 0, pytest.approx(HALF_HOUR, abs=1))
     later(sending, HALF_HOUR - 1)
-    assert google.asked == []
+    assert google.requested_ids == []
     later(sending, 2)
     assert results(sending, deliveries) == [
         ("counted", None), ("refused", "click_not_found"), ("counted", None),
     ]  # fmt: skip
-    assert sending.of(deliveries[0], "finished_at") == accepted_at
-    assert sending.of(deliveries[1], "finished_at").timestamp() == pytest.approx(sending.clock.at)
+    assert sending.read_delivery(deliveries[0], "finished_at") == accepted_at
+    assert sending.read_delivery(deliveries[1], "finished_at").timestamp() == pytest.approx(
+        sending.clock.time
+    )
     assert sending.attempts(deliveries[0]) == [("delivered", 200, None)]
     assert sending.attempts(deliveries[1]) == [
         ("delivered", 200, None), ("refused", None, "click_not_found"),
     ]  # fmt: skip
     later(sending, DAY)
-    assert (google.asked, open_requests(sending), google.accepted) == (["r1"], [], 1)
+    assert (google.requested_ids, open_requests(sending), google.accepted) == (["r1"], [], 1)
 
 
 def test_processing_until_it_is_final(sending: Sending, google: Verdicts) -> None:
@@ -130,12 +132,12 @@ def test_processing_until_it_is_final(sending: Sending, google: Verdicts) -> Non
     (delivery,) = send(sending, "purchase")
     later(sending)
     for poll_count, pause in ((1, HOUR), (2, 2 * HOUR), (3, 4 * HOUR)):
-        assert sending.of(delivery, "status") == "delivered"
+        assert sending.read_delivery(delivery, "status") == "delivered"
         assert open_requests(sending) == [("r1", poll_count, pytest.approx(pause, abs=1))]
         later(sending, pause - 10)
-        assert len(google.asked) == poll_count
+        assert len(google.requested_ids) == poll_count
         later(sending, 11)
-    assert (sending.of(delivery, "status"), open_requests(sending)) == ("counted", [])
+    assert (sending.read_delivery(delivery, "status"), open_requests(sending)) == ("counted", [])
 
 
 def test_given_up_after_two_weeks(sending: Sending, google: Verdicts) -> None:
@@ -143,10 +145,10 @@ def test_given_up_after_two_weeks(sending: Sending, google: Verdicts) -> None:
     (delivery,) = send(sending, "purchase")
     for _ in range(16):
         later(sending, DAY + 1)
-    assert (sending.of(delivery, "status", "reason", "error"), open_requests(sending)) == (
+    assert (sending.read_delivery(delivery, "status", "reason", "error"), open_requests(sending)) == (
         ("delivered", None, None), [],
     )  # fmt: skip
-    assert 13 <= len(google.asked) <= 15
+    assert 13 <= len(google.requested_ids) <= 15
 
 
 def test_several_conversion_actions(sending: Sending, google: Verdicts) -> None:
@@ -179,7 +181,7 @@ def test_taken_back_meanwhile(sending: Sending, google: Verdicts, kind: str) -> 
     """The verdict is stored, but not the platform's text."""
     google.answers = [[group("FAILED", error("SOMETHING_NEW", 0))]]
     (delivery,) = send(sending, "purchase")
-    event = sending.of(delivery, "event_id")
+    event = sending.read_delivery(delivery, "event_id")
 
     def take_back() -> None:
         change(sending, kind, event)
@@ -189,7 +191,12 @@ def test_taken_back_meanwhile(sending: Sending, google: Verdicts, kind: str) -> 
 
     google.meanwhile = take_back
     later(sending)
-    assert sending.of(delivery, "status", "reason", "error", "request") == ("refused", "other", None, None)
+    assert sending.read_delivery(delivery, "status", "reason", "error", "request") == (
+        "refused",
+        "other",
+        None,
+        None,
+    )
     assert sending.attempts(delivery)[1:] == [("refused", None, "other")]
 
 
@@ -197,10 +204,10 @@ def test_a_reason_that_is_not_known(sending: Sending, google: Verdicts) -> None:
     google.answers = [[group("PARTIAL_SUCCESS", error("SOMETHING_NEW", 0), error("MISMATCH", 1, prefix=""))]]
     deliveries = send(sending, "purchase", "purchase")
     later(sending)
-    assert sending.of(deliveries[0], "status", "reason", "error") == (
+    assert sending.read_delivery(deliveries[0], "status", "reason", "error") == (
         "refused", "other", "PROCESSING_ERROR_REASON_SOMETHING_NEW",
     )  # fmt: skip
-    assert sending.of(deliveries[1], "reason", "error") == ("other", "MISMATCH")
+    assert sending.read_delivery(deliveries[1], "reason", "error") == ("other", "MISMATCH")
 
 
 def test_positions_outside_the_request(sending: Sending, google: Verdicts) -> None:
@@ -216,14 +223,16 @@ def test_retried_later(sending: Sending, google: Verdicts) -> None:
     google.answers = [[group("FAILED", error("TOO_RECENT_CLICK", 0))], [group("SUCCESS")]]
     (delivery,) = send(sending, "purchase")
     later(sending, DAY * 3.5)  # after the retry period, which starts when it was queued
-    status, reason, due_at, finished_at = sending.of(delivery, "status", "reason", "due_at", "finished_at")
+    status, reason, due_at, finished_at = sending.read_delivery(
+        delivery, "status", "reason", "due_at", "finished_at"
+    )
     assert (status, reason, finished_at) == ("retrying", "too_recent_click", None)
-    assert due_at.timestamp() - sending.clock.at == pytest.approx(6 * HOUR, abs=1)
+    assert due_at.timestamp() - sending.clock.time == pytest.approx(6 * HOUR, abs=1)
     later(sending, 6 * HOUR - 60)
     assert google.accepted == 1
     later(sending, 61)
     assert results(sending, [delivery]) == [("delivered", None)]
-    assert sending.of(delivery, "platform_request_id", "attempts") == ("r2", 2)
+    assert sending.read_delivery(delivery, "platform_request_id", "attempts") == ("r2", 2)
     later(sending)
     assert results(sending, [delivery]) == [("counted", None)]
 
@@ -231,7 +240,7 @@ def test_retried_later(sending: Sending, google: Verdicts) -> None:
 def test_too_late_to_retry(sending: Sending, google: Verdicts) -> None:
     google.answers = [[group("FAILED", error("INTERNAL_ERROR", 0))]]
     (delivery,) = send(sending, "purchase", event_time=sending.moment(-90 * DAY + 3 * HOUR))
-    assert sending.of(delivery, "status") == "delivered"
+    assert sending.read_delivery(delivery, "status") == "delivered"
     later(sending)
     assert results(sending, [delivery]) == [("expired", "internal_error")]
 
@@ -249,7 +258,7 @@ def test_an_unknown_request(sending: Sending, google: Verdicts) -> None:
     google.answers = [Answer(404, {"error": {"status": "NOT_FOUND", "message": "No such request."}})]
     (delivery,) = send(sending, "purchase")
     later(sending)
-    assert sending.of(delivery, "status", "error") == ("delivered", "NOT_FOUND: No such request.")
+    assert sending.read_delivery(delivery, "status", "error") == ("delivered", "NOT_FOUND: No such request.")
     assert open_requests(sending) == []
 
 
@@ -275,7 +284,7 @@ def test_asked_again_later(sending: Sending, google: Verdicts, answer: Step, wai
         deliveries += [sending.delivery(destination)]
         sending.run()
     later(sending)
-    assert len(google.asked) == 1
+    assert len(google.requested_ids) == 1
     assert sending.state(destination, "status", "failures") == ("active", 0)
     assert [due for _, _, due in open_requests(sending)] == [pytest.approx(wait, abs=1)] * 2
     google.answers = [[group("SUCCESS")]]
@@ -301,16 +310,20 @@ def test_refused_ones_are_replayed(sending: Sending, google: Verdicts) -> None:
         async with await psycopg.AsyncConnection.connect(sending.database_url) as connection:
             return (await delivery_log.replay(connection, sending.space_id, destination, request)).queued
 
-    def replay(**chosen: Any) -> int:
-        return asyncio.run(queue_again(ReplayRequest(**chosen)))
+    def replay(**choice: Any) -> int:
+        return asyncio.run(queue_again(ReplayRequest(**choice)))
 
     deliveries = send(sending, "purchase", "purchase")
-    destination = sending.of(deliveries[0], "destination_id")
+    destination = sending.read_delivery(deliveries[0], "destination_id")
     later(sending)
     assert results(sending, deliveries) == [("refused", "invalid_event")] * 2
     assert replay(reasons=("click_not_found",)) == 0
     assert replay(ids=(deliveries[0],)) == 1
-    assert sending.of(deliveries[0], "status", "reason", "platform_request_id") == ("queued", None, None)
+    assert sending.read_delivery(deliveries[0], "status", "reason", "platform_request_id") == (
+        "queued",
+        None,
+        None,
+    )
     assert replay(reasons=("invalid_event",)) == 1
 
 
@@ -322,8 +335,8 @@ def test_all_replayed(sending: Sending, google: Verdicts) -> None:
     )
     sending.run()
     later(sending)
-    assert (google.asked, open_requests(sending)) == (["r2"], [])
-    assert sending.of(delivery, "status") == "counted"
+    assert (google.requested_ids, open_requests(sending)) == (["r2"], [])
+    assert sending.read_delivery(delivery, "status") == "counted"
 
 
 def test_ended_before_the_commit(sending: Sending, google: Verdicts, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -337,10 +350,12 @@ def test_ended_before_the_commit(sending: Sending, google: Verdicts, monkeypatch
     monkeypatch.setattr(verdicts, "failpoint", die_once)
     (delivery,) = send(sending, "purchase")
     before: list[object] = []
-    google.meanwhile = lambda: before.append((sending.of(delivery, "status"), len(open_requests(sending))))
+    google.meanwhile = lambda: before.append(
+        (sending.read_delivery(delivery, "status"), len(open_requests(sending)))
+    )
     later(sending)
     assert before == [("delivered", 1)] * 2
-    assert (sending.of(delivery, "status"), open_requests(sending)) == ("counted", [])
+    assert (sending.read_delivery(delivery, "status"), open_requests(sending)) == ("counted", [])
     assert sending.attempts(delivery) == [("delivered", 200, None)]
 
 
@@ -348,17 +363,17 @@ def test_a_lost_lease_writes_nothing(sending: Sending, google: Verdicts) -> None
     (delivery,) = send(sending, "purchase")
     google.meanwhile = lambda: sending.connection.execute(
         "UPDATE destinations SET lease = %s, leased_until = now() + interval '30 seconds' WHERE id = %s",
-        (uuid4(), sending.of(delivery, "destination_id")),
+        (uuid4(), sending.read_delivery(delivery, "destination_id")),
     )
     later(sending)
-    assert (sending.of(delivery, "status"), len(open_requests(sending))) == ("delivered", 1)
+    assert (sending.read_delivery(delivery, "status"), len(open_requests(sending))) == ("delivered", 1)
 
 
 def test_sending_goes_first(sending: Sending, google: Verdicts) -> None:
     (first,) = send(sending, "purchase")
     sending.advance(HALF_HOUR + 1)
-    second = sending.delivery(sending.of(first, "destination_id"))
-    google.meanwhile = lambda: results_seen.append(sending.of(second, "status"))
+    second = sending.delivery(sending.read_delivery(first, "destination_id"))
+    google.meanwhile = lambda: results_seen.append(sending.read_delivery(second, "status"))
     results_seen: list[str] = []
     sending.run()
     assert results_seen == ["delivered"]
@@ -372,19 +387,19 @@ def test_a_destination_that_does_not_send_does_not_ask(
     statement = "UPDATE destinations SET status = %s WHERE space_id = %s"
     sending.connection.execute(statement, (status, sending.space_id))
     later(sending, 20 * DAY)
-    assert google.asked == []
+    assert google.requested_ids == []
     sending.connection.execute(statement, ("active", sending.space_id))
     sending.run()
-    assert sending.of(delivery, "status") == "counted"
+    assert sending.read_delivery(delivery, "status") == "counted"
 
 
 def test_a_removed_destination_is_forgotten(sending: Sending, google: Verdicts) -> None:
     (delivery,) = send(sending, "purchase")
-    destination = sending.of(delivery, "destination_id")
+    destination = sending.read_delivery(delivery, "destination_id")
 
     async def remove() -> None:
         async with await psycopg.AsyncConnection.connect(sending.database_url) as connection:
             await remove_destination(connection, sending.space_id, destination)
 
     asyncio.run(remove())
-    assert (open_requests(sending), google.asked) == ([], [])
+    assert (open_requests(sending), google.requested_ids) == ([], [])

@@ -45,7 +45,7 @@ NOW = datetime(2026, 3, 29, 1, 30, tzinfo=UTC)
 class Demo:
     """A running demonstration, its output, and a login to its console."""
 
-    printed: str
+    output: str
     client: httpx.Client
 
 
@@ -70,13 +70,13 @@ def demonstration(data_dir: Path) -> Iterator[Demo]:
         with log_in(output) as client:
             yield Demo(output, client)
         demo.stop()
-        wait_until(lambda: not is_ready(url[1]), what="the end of the service")
+        wait_until(lambda: not is_ready(url[1]), description="the end of the service")
 
 
 @contextmanager
-def log_in(printed: str) -> Iterator[httpx.Client]:
+def log_in(output: str) -> Iterator[httpx.Client]:
     """Log in with the printed login, which opens every sample Space."""
-    login = dict(re.findall(r"^(Console|Login|Password) +(\S+)$", printed, re.MULTILINE))
+    login = dict(re.findall(r"^(Console|Login|Password) +(\S+)$", output, re.MULTILINE))
     console = login["Console"].removesuffix("/console")
     with httpx.Client(base_url=console, follow_redirects=True, timeout=60) as client:
         (form,) = Forms(client.get("/login").text).forms
@@ -92,19 +92,19 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def first(data_dir: Path) -> str:
+def first_output(data_dir: Path) -> str:
     """The output of the first run. Pages with the same figures in every run are tested in the second one."""
     with demonstration(data_dir) as demo:
         check_connections(demo.client)
         check_visits_and_imports(demo.client)
         check_changes(demo.client)
-    return demo.printed
+    return demo.output
 
 
 @pytest.fixture(scope="module")
-def again(data_dir: Path, first: str) -> Iterator[Demo]:
+def second_output(data_dir: Path, first_output: str) -> Iterator[Demo]:
     """The second run, with the same data."""
-    assert first
+    assert first_output
     with demonstration(data_dir) as demo:
         yield demo
 
@@ -115,15 +115,15 @@ def check_connections(client: httpx.Client) -> None:
     def page() -> str:
         return unescape(client.get("/console/spaces/1/platforms").text)
 
-    def counted() -> dict[str, int]:
+    def count_statuses() -> dict[str, int]:
         counts = re.findall(r'<data value="(\d+)">[\d,]+</data> (\w+)</a>', page())
         return {status: max(int(n) for n, label in counts if label == status) for _, status in counts}
 
-    wait_until(lambda: ">Held</span>" in page(), what="a destination that is held")
+    wait_until(lambda: ">Held</span>" in page(), description="a destination that is held")
     assert "invalid_grant: Token has been expired or revoked" in page()
     assert ">Active</span>" in page()
     states = {"delivered", "failed", "skipped", "queued"}
-    wait_until(lambda: all(counted().get(state) for state in states), what="all outcomes")
+    wait_until(lambda: all(count_statuses().get(state) for state in states), description="all outcomes")
 
 
 def check_visits_and_imports(client: httpx.Client) -> None:
@@ -185,35 +185,35 @@ def check_changes(client: httpx.Client) -> None:
         assert ("Restated spend" in page) == ("/campaigns/" in link)
 
 
-def tables(printed: str) -> list[list[str]]:
+def tables(output: str) -> list[list[str]]:
     """Return the reports' rows: a name and an amount for each model."""
     amount = r" +(-?[\d,]+\.\d\d)"
-    rows = re.findall(rf"^(\w+){amount * len(MODELS)}$", printed, re.MULTILINE)
+    rows = re.findall(rf"^(\w+){amount * len(MODELS)}$", output, re.MULTILINE)
     return [list(row) for row in rows]
 
 
-def test_it_works_and_again_adds_nothing(first: str, again: Demo) -> None:
+def test_it_works_and_again_adds_nothing(first_output: str, second_output: Demo) -> None:
     for check in (check_connections, check_visits_and_imports, check_rates, check_money, check_changes):
-        check(again.client)
-    assert tables(first) == tables(again.printed)
-    assert len(re.findall(r"API key +trk_sk_", again.printed)) == len(SHOPS)
-    totals = [row[1:] for row in tables(first) if row[0] == "total"]
-    sales = re.findall(r"^all sales: (.*)$", first, re.MULTILINE)
+        check(second_output.client)
+    assert tables(first_output) == tables(second_output.output)
+    assert len(re.findall(r"API key +trk_sk_", second_output.output)) == len(SHOPS)
+    totals = [row[1:] for row in tables(first_output) if row[0] == "total"]
+    sales = re.findall(r"^all sales: (.*)$", first_output, re.MULTILINE)
     assert totals == [[amount] * len(MODELS) for amount in sales]
-    assert "set_up" not in first
-    assert "unattributed" in first
-    assert len(tables(first)) > 16
+    assert "set_up" not in first_output
+    assert "unattributed" in first_output
+    assert len(tables(first_output)) > 16
 
 
-def test_no_page_of_the_demo_is_a_dead_end(again: Demo) -> None:
-    client = again.client
+def test_no_page_of_the_demo_is_a_dead_end(second_output: Demo) -> None:
+    client = second_output.client
     walk = Walk(client)
     walk.walk([HOME, *(HOME + end for end in WITH_MODELS)])
     assert [client.get(HOME + end).status_code for end in WITH_MODELS] == [200] * len(WITH_MODELS)
     assert not walk.faults, "\n".join(walk.faults)
     models_text = " ".join(re.sub("<[^>]+>", " ", client.get(f"{HOME}/trained-models").text).split())
     assert re.search(r"trained on \d+ \w+ \d+ from \d+ orders, next on", models_text)
-    assert len(walk.seen) > 40
+    assert len(walk.visited_paths) > 40
 
 
 def test_money_is_the_same_every_time() -> None:

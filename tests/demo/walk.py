@@ -28,17 +28,17 @@ class Walk:
 
     def __init__(self, client: httpx.Client) -> None:
         self._client = client
-        self.seen: set[str] = set()
+        self.visited_paths: set[str] = set()
         self._shapes: dict[str, int] = {}
         self.faults: list[str] = []
 
-    def walk(self, starts: list[str]) -> None:
-        pending_addresses = [*starts]
-        while pending_addresses and len(self.seen) < MOST_PAGES:
+    def walk(self, paths: list[str]) -> None:
+        pending_addresses = [*paths]
+        while pending_addresses and len(self.visited_paths) < MOST_PAGES:
             address = pending_addresses.pop(0)
-            if address in self.seen or not self._is_new_shape(address):
+            if address in self.visited_paths or not self._is_new_shape(address):
                 continue
-            self.seen.add(address)
+            self.visited_paths.add(address)
             pending_addresses += self._visit(address)
 
     def _is_new_shape(self, address: str) -> bool:

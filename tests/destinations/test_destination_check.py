@@ -26,18 +26,25 @@ from headwater.forwarding.platforms.models import (
 from headwater.forwarding.platforms.origins import find_url, list_operator_hosts
 from headwater.forwarding.platforms.platform import Platform
 from tests.platforms.test_platforms import sample as a_destination
-from tests.support.destinations import PROBE, FakeSender, answered, destination_of, keep_no_token, taking
+from tests.support.destinations import (
+    PROBE,
+    FakeSender,
+    change_platform,
+    keep_no_token,
+    make_destination,
+    make_response,
+)
 
 
-def tried(
+def try_probe(
     sender: FakeSender, platform: Platform = PROBE, destination: Destination | None = None
 ) -> DestinationCheck:
-    return asyncio.run(try_destination(sender, destination or destination_of(), platform, keep_no_token))
+    return asyncio.run(try_destination(sender, destination or make_destination(), platform, keep_no_token))
 
 
 def test_it_works() -> None:
-    sender = FakeSender(answered())
-    assert astuple(tried(sender)) == (True, 200, "Probe accepted the test event.", None)
+    sender = FakeSender(make_response())
+    assert astuple(try_probe(sender)) == (True, 200, "Probe accepted the test event.", None)
     (call,) = sender.calls
     body = msgspec.json.decode(call.body)
     assert body["test"] is True
@@ -46,7 +53,7 @@ def test_it_works() -> None:
 
 
 def test_no_answer() -> None:
-    outcome = tried(FakeSender(TimedOut("probe.example did not answer in time.")))
+    outcome = try_probe(FakeSender(TimedOut("probe.example did not answer in time.")))
     assert astuple(outcome)[:3] == (False, None, "probe.example did not answer in time.")
     assert outcome.remedy is not None
     assert outcome.remedy.startswith("Probe could not be reached.")
@@ -54,7 +61,7 @@ def test_no_answer() -> None:
 
 
 @pytest.mark.parametrize(
-    ("verdict", "words", "remedy"),
+    ("verdict", "message", "remedy"),
     [
         (CallRefused("Bad pixel."), "Bad pixel.", "rejected the test event."),
         (CallDeferred("Busy.", 5), "Busy.", "is temporarily unavailable."),
@@ -65,17 +72,17 @@ def test_no_answer() -> None:
         (PartlyAccepted({}, others_taken=True, retryable={0: "Later."}), "Later.", "rejected the"),
     ],
 )
-def test_what_the_platform_says_and_what_to_do(verdict: Verdict, words: str, remedy: str) -> None:
-    platform = taking(PROBE, classify=lambda *_: verdict)
-    outcome = tried(FakeSender(answered(400)), platform)
-    assert astuple(outcome)[:3] == (False, 400, words)
+def test_what_the_platform_says_and_what_to_do(verdict: Verdict, message: str, remedy: str) -> None:
+    platform = change_platform(PROBE, classify=lambda *_: verdict)
+    outcome = try_probe(FakeSender(make_response(400)), platform)
+    assert astuple(outcome)[:3] == (False, 400, message)
     assert outcome.remedy is not None
     assert outcome.remedy.startswith(f"Probe {remedy}")
 
 
 def test_a_platform_without_a_test_mode_is_not_asked() -> None:
-    platform = taking(PROBE, test_event_problem=lambda _: "A trial would count.")
-    assert astuple(tried(FakeSender(), platform)) == (False, None, "A trial would count.", None)
+    platform = change_platform(PROBE, test_event_problem=lambda _: "A trial would count.")
+    assert astuple(try_probe(FakeSender(), platform)) == (False, None, "A trial would count.", None)
 
 
 def exchange(call: EgressRequest | Exception | None) -> dict[str, Any]:
@@ -99,14 +106,14 @@ def test_a_token_is_had_first() -> None:
         return PROBE.request(parts, destination)
 
     token_request = EgressRequest(url="https://probe.example/token", body=b"")
-    platform = taking(PROBE, request=request, **exchange(token_request))
-    sender = FakeSender(answered(body=b"short"), answered())
-    assert tried(sender, platform).ok
+    platform = change_platform(PROBE, request=request, **exchange(token_request))
+    sender = FakeSender(make_response(body=b"short"), make_response())
+    assert try_probe(sender, platform).ok
     assert (sender.calls[0], tokens) == (token_request, ["short"])
-    assert astuple(tried(FakeSender(answered(400)), platform))[:3] == (False, 400, "No token.")
-    assert tried(FakeSender(answered()), taking(platform, **exchange(None))).ok
-    bad = taking(platform, **exchange(ValueError("The key cannot be read.")))
-    assert astuple(tried(FakeSender(), bad))[:3] == (False, None, "The key cannot be read.")
+    assert astuple(try_probe(FakeSender(make_response(400)), platform))[:3] == (False, 400, "No token.")
+    assert try_probe(FakeSender(make_response()), change_platform(platform, **exchange(None))).ok
+    bad = change_platform(platform, **exchange(ValueError("The key cannot be read.")))
+    assert astuple(try_probe(FakeSender(), bad))[:3] == (False, None, "The key cannot be read.")
 
 
 @pytest.mark.parametrize("name", registry.PLATFORMS)
@@ -122,10 +129,10 @@ def test_the_made_up_event_is_one_that_every_platform_takes(name: str) -> None:
 
 def test_what_is_tried_is_sent_at_all() -> None:
     event_names = dict.fromkeys(PROBE.event_names) | {"custom_event_7": "Seven"}
-    conversion = sample(PROBE, destination_of(event_names), 0)
+    conversion = sample(PROBE, make_destination(event_names), 0)
     assert conversion is not None
     assert conversion.event_name == "custom_event_7"
-    assert sample(PROBE, destination_of(dict.fromkeys(PROBE.event_names)), 0) is None
+    assert sample(PROBE, make_destination(dict.fromkeys(PROBE.event_names)), 0) is None
 
 
 def test_origins() -> None:
@@ -133,4 +140,4 @@ def test_origins() -> None:
     settings = Settings(platform_urls={"meta": "http://127.0.0.1:9", "tiktok": "https://Tik.example"})
     assert list_operator_hosts(settings) == {"127.0.0.1", "tik.example"}
     assert find_url(settings, PROBE) == "http://127.0.0.1:9"
-    assert find_url(Settings(), taking(PROBE, name="other")) == "https://probe.example"
+    assert find_url(Settings(), change_platform(PROBE, name="other")) == "https://probe.example"

@@ -15,7 +15,7 @@ from tests.support.reading_fixtures import Api
 from tests.support.waiting import wait_until
 
 
-def test_pausing_and_resuming(api: Api, forwarder: Forwarder) -> None:
+def test_a_destination_is_paused_and_resumed(api: Api, forwarder: Forwarder) -> None:
     destination_id = create(api)["id"]
     waiting_id = forwarder.delivery(destination_id)
     path = f"/destinations/{destination_id}"
@@ -41,7 +41,7 @@ def test_pausing_and_resuming(api: Api, forwarder: Forwarder) -> None:
     assert api.get(path).json()["deliveries"]["queued"] == 2
 
 
-def test_removing(api: Api, forwarder: Forwarder) -> None:
+def test_a_destination_is_removed(api: Api, forwarder: Forwarder) -> None:
     destination_id = create(api)["id"]
     delivered_id = forwarder.delivery(destination_id, status="delivered")
     waiting_id = forwarder.delivery(destination_id)

@@ -20,7 +20,16 @@ from headwater.forwarding.destinations.inputs import read_new
 from headwater.forwarding.platforms import registry
 from headwater.spaces.encryption import Unsealable, derive_key
 from tests.conftest import client_for, run_application
-from tests.support.destinations import DESCRIBED, NAME, PIXEL, PROBE, TOKEN, Forwarder, destination_of, taking
+from tests.support.destinations import (
+    DESCRIBED,
+    NAME,
+    PIXEL,
+    PROBE,
+    TOKEN,
+    Forwarder,
+    change_platform,
+    make_destination,
+)
 from tests.support.factories import make_stage
 from tests.support.fake_platform import Answer, FakePlatform
 from tests.support.reading_fixtures import Api
@@ -39,7 +48,7 @@ def create(api: Api, **members: Any) -> dict[str, Any]:
     return response.json()
 
 
-def refused(api: Api, body: dict[str, Any]) -> dict[str, list[str]]:
+def refusal(api: Api, body: dict[str, Any]) -> dict[str, list[str]]:
     response = api.send("POST", "/destinations", json=body)
     assert response.status_code == 422, response.text
     assert TOKEN not in response.text
@@ -73,7 +82,7 @@ def test_it_works(api: Api) -> None:
 
 def test_custom_events_that_people_have_named(api: Api, forwarder: Forwarder) -> None:
     forwarder.stage.label_event("custom_event_3", "Demo")
-    free = taking(PROBE, free_names=True)
+    free = change_platform(PROBE, free_names=True)
     for platform, platform_name in ((PROBE, None), (free, "Demo")):
         registry.PLATFORMS[NAME] = platform
         destination = create(api, event_names={"custom_event_9": "Nine"})
@@ -111,7 +120,7 @@ def test_custom_events_that_people_have_named(api: Api, forwarder: Forwarder) ->
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_named(api: Api, body: dict[str, Any], errors: dict[str, str]) -> None:
-    messages = refused(api, body)
+    messages = refusal(api, body)
     assert messages.keys() == errors.keys()
     for name, rule in errors.items():
         assert messages[name][0].startswith(f"The {name} ")
@@ -122,10 +131,10 @@ def test_what_is_wrong_is_named(api: Api, body: dict[str, Any], errors: dict[str
 def test_a_space_has_so_many(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(destinations, "MOST", 1)
     create(api)
-    assert "at most 1 destinations" in refused(api, DESCRIBED)["platform"][0]
+    assert "at most 1 destinations" in refusal(api, DESCRIBED)["platform"][0]
 
 
-def test_changing(api: Api, forwarder: Forwarder) -> None:
+def test_a_destination_is_changed(api: Api, forwarder: Forwarder) -> None:
     destination = create(api, secrets={"token": TOKEN, "backup": "b"}, event_names={"contact": "C"})
     path = f"/destinations/{destination['id']}"
     new_version = api.send("PUT", path, json={
@@ -138,7 +147,7 @@ def test_changing(api: Api, forwarder: Forwarder) -> None:
         "New", True, {"schedule": "S"}, ["backup", "token"],
     )  # fmt: skip
     assert new_version["settings"] == {"pixel_id": "9", "test_code": None, "strict": True}
-    assert secrets_of(forwarder, destination["id"]) == {"token": "other", "backup": "b"}
+    assert read_secrets(forwarder, destination["id"]) == {"token": "other", "backup": "b"}
     new_version = api.send("PUT", path, json={"secrets": {"backup": None}}).json()
     assert (new_version["secrets"], new_version["name"]) == (["token"], "New")
     for body, name in (
@@ -150,7 +159,7 @@ def test_changing(api: Api, forwarder: Forwarder) -> None:
     assert api.get(path).json() == new_version
 
 
-def secrets_of(forwarder: Forwarder, destination_id: int, key: bytes | None = None) -> Any:
+def read_secrets(forwarder: Forwarder, destination_id: int, key: bytes | None = None) -> Any:
     row = forwarder.stage.connection.execute(
         "SELECT d.secrets, i.secret_key FROM destinations d, installation i"
         " WHERE d.space_id = %s AND d.id = %s", (forwarder.stage.space_id, destination_id),
@@ -163,23 +172,23 @@ def secrets_of(forwarder: Forwarder, destination_id: int, key: bytes | None = No
 def test_secrets_are_sealed_to_their_row(api: Api, forwarder: Forwarder) -> None:
     first, second = create(api)["id"], create(api, secrets={"token": "2"})["id"]
     with pytest.raises(Unsealable):
-        secrets_of(forwarder, first, b"0" * 32)
+        read_secrets(forwarder, first, b"0" * 32)
     forwarder.execute(
         "UPDATE destinations d SET secrets = o.secrets FROM destinations o WHERE"
         " d.space_id = %(space_id)s AND o.space_id = d.space_id AND d.id = %(a)s AND o.id = %(b)s",
         a=first, b=second,
     )  # fmt: skip
     with pytest.raises(Unsealable):
-        secrets_of(forwarder, first)
+        read_secrets(forwarder, first)
     response = api.send("POST", f"/destinations/{first}/test")
     assert response.status_code == 422
     assert "must be entered again" in response.json()["errors"]["secrets"][0]
     answer = api.send("PUT", f"/destinations/{first}", json={"secrets": {"token": "3"}})
     assert answer.status_code == 200
-    assert secrets_of(forwarder, first) == {"token": "3"}
+    assert read_secrets(forwarder, first) == {"token": "3"}
 
 
-def test_counts_end_somewhere(api: Api, forwarder: Forwarder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_counts_are_limited(api: Api, forwarder: Forwarder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(destinations, "MOST_COUNTED", 2)
     destination_id = forwarder.make()
     for status in ("failed", "failed", "failed", "delivered"):
@@ -210,7 +219,7 @@ def platform() -> Iterator[FakePlatform]:
 
 
 @pytest.fixture
-def tried(
+def operator_client(
     platform: FakePlatform, database_url: str, tmp_path: Path, forwarder: Forwarder
 ) -> Iterator[httpx.Client]:
     """A client of an application whose operator has configured the fake platform."""
@@ -222,7 +231,7 @@ def tried(
 
 
 @pytest.fixture
-def logged() -> Iterator[io.StringIO]:
+def log_text() -> Iterator[io.StringIO]:
     root, text = logging.getLogger(), io.StringIO()
     handler, level = logging.StreamHandler(text), root.level
     root.addHandler(handler)
@@ -237,13 +246,13 @@ PROBE_REFUSED = (
 )
 
 
-def test_trying_one_out(
-    tried: httpx.Client, platform: FakePlatform, forwarder: Forwarder, logged: io.StringIO
+def test_a_destination_is_tested(
+    operator_client: httpx.Client, platform: FakePlatform, forwarder: Forwarder, log_text: io.StringIO
 ) -> None:
     destination_id = forwarder.make()
     path = f"/destinations/{destination_id}"
-    platform.then(Answer(200), Answer(401), Answer(500, TOKEN.encode()))
-    responses = [tried.post(f"{path}/test") for _ in range(3)]
+    platform.append(Answer(200), Answer(401), Answer(500, TOKEN.encode()))
+    responses = [operator_client.post(f"{path}/test") for _ in range(3)]
     answers = [response.json() for response in responses]
     remedies = [answer.pop("remedy") for answer in answers]
     assert [remedy and remedy.partition(": ")[0] for remedy in remedies] == [
@@ -262,43 +271,43 @@ def test_trying_one_out(
     assert body["data"][0]["name"] == "purchase"
     assert forwarder.deliveries("id") == []
     texts = [
-        tried.get(path).text,
-        tried.get("/destinations").text,
+        operator_client.get(path).text,
+        operator_client.get("/destinations").text,
         *(response.text for response in responses),
     ]
-    assert [text for text in [*texts, logged.getvalue()] if TOKEN in text] == []
+    assert [text for text in [*texts, log_text.getvalue()] if TOKEN in text] == []
 
 
 def test_how_a_trial_went_is_kept_until_a_change(
-    tried: httpx.Client, platform: FakePlatform, forwarder: Forwarder
+    operator_client: httpx.Client, platform: FakePlatform, forwarder: Forwarder
 ) -> None:
     destination_id = forwarder.make()
     path = f"/destinations/{destination_id}"
 
-    def kept() -> list[Any]:
-        destination = tried.get(path).json()
+    def read_test() -> list[Any]:
+        destination = operator_client.get(path).json()
         return [destination[name] for name in ("tested_at", "test_ok", "test_message")]
 
-    def have_tried() -> bool | None:
-        platform.then(Answer(200))
-        tried.post(f"{path}/test")
-        return kept()[1]
+    def run_test() -> bool | None:
+        platform.append(Answer(200))
+        operator_client.post(f"{path}/test")
+        return read_test()[1]
 
-    platform.then(Answer(401))
+    platform.append(Answer(401))
     before = datetime.now(UTC)
-    tried.post(f"{path}/test")
-    tested_at, *outcome = kept()
+    operator_client.post(f"{path}/test")
+    tested_at, *outcome = read_test()
     assert abs(datetime.fromisoformat(tested_at) - before) < timedelta(minutes=5)
     assert outcome == [False, "The token is not valid."]
-    assert have_tried()
-    tried.put(path, json={"name": "Renamed", "all_events": True})
-    assert kept()[1]
+    assert run_test()
+    operator_client.put(path, json={"name": "Renamed", "all_events": True})
+    assert read_test()[1]
     for change in (
         {"settings": {"pixel_id": "9"}}, {"event_names": {}}, {"secrets": {"token": "other"}},
     ):  # fmt: skip
-        assert tried.put(path, json=change).status_code == 200
-        assert kept() == [None, None, None]
-        assert have_tried()
+        assert operator_client.put(path, json=change).status_code == 200
+        assert read_test() == [None, None, None]
+        assert run_test()
 
 
 def test_trying_one_that_sends_nothing(api: Api, forwarder: Forwarder) -> None:
@@ -331,9 +340,9 @@ def test_scopes(client: httpx.Client, forwarder: Forwarder) -> None:
 def test_nothing_that_a_traceback_could_show_has_a_secret() -> None:
     platform, change = read_new(DESCRIBED)
     assert change.secrets == {"token": TOKEN}
-    call = platform.request([], destination_of())
+    call = platform.request([], make_destination())
     assert TOKEN.encode() in call.body
-    assert TOKEN not in repr([platform, change, destination_of(), call])
+    assert TOKEN not in repr([platform, change, make_destination(), call])
 
 
 def test_nothing_stored_shows_a_secret(api: Api, forwarder: Forwarder) -> None:

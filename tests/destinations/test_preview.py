@@ -23,7 +23,7 @@ from headwater.forwarding.platforms.models import Conversion, ConvertedPerson
 from headwater.forwarding.platforms.platform import DAY, Platform
 from headwater.forwarding.platforms.registry import PLATFORMS
 from tests.deliveries.staging import Sending
-from tests.platforms.examples import BARE, CONVERSION, EVENT_TIME, but, of_somebody
+from tests.platforms.examples import BARE, CONVERSION, EVENT_TIME, make_conversion, stranger_example
 from tests.platforms.test_platforms import sample as a_destination
 from tests.support.factories import Stage
 from tests.support.reading_fixtures import Api
@@ -45,20 +45,20 @@ def sending(stage: Stage, database_url: str) -> Iterator[Sending]:
     )
 
 
-def previewed(
-    conversion: Conversion, platform: Platform = META, now: float = NOW, **changes: Any
+def make_preview(
+    conversion: Conversion, platform: Platform = META, time: float = NOW, **changes: Any
 ) -> DeliveryPreview:
     """Return the preview of a conversion at a destination for all events. `changes` apply to the destination
     or the delivery.
     """
     state = {name: changes.pop(name) for name in ("do_not_capi", "erased") if name in changes}
     destination = msgspec.structs.replace(a_destination(platform), **{"all_events": True, **changes})
-    pending_delivery = PendingDelivery(id=0, attempts=0, queued_at=now, conversion=conversion, **state)
-    return preview(pending_delivery, platform, destination, now)
+    pending_delivery = PendingDelivery(id=0, attempts=0, queued_at=time, conversion=conversion, **state)
+    return preview(pending_delivery, platform, destination, time)
 
 
-def missing(shown: DeliveryPreview) -> dict[str, list[str]]:
-    return {entry.name: entry.fields for entry in shown.missing}
+def missing_fields(preview: DeliveryPreview) -> dict[str, list[str]]:
+    return {entry.name: entry.fields for entry in preview.missing}
 
 
 def loaded(sending: Sending, destination_id: int, event_id: int | None = None) -> DeliveryPreview:
@@ -80,10 +80,10 @@ def test_it_works() -> None:
     """An order with an e-mail address and a city after a Meta click, and without other details."""
     click = msgspec.structs.replace(CONVERSION.click, ids={"fbclid": "IwAR0abc"})
     person = ConvertedPerson(email="anna@example.com", city="Berlin")
-    order = but(
+    order = make_conversion(
         BARE, event_name="purchase", amount=CONVERSION.amount, currency="EUR", person=person, click=click
     )
-    preview = previewed(order)
+    preview = make_preview(order)
     assert (preview.outcome, preview.reason, preview.event_id, preview.touchpoint_id) == ("sent", None, 8, 1)
     assert [(field.path, field.value, field.origin) for field in preview.fields] == [
         ("event_name", "Purchase", None),
@@ -96,7 +96,7 @@ def test_it_works() -> None:
         ("custom_data.currency", "EUR", None),
         ("custom_data.value", 149.9, None),
     ]
-    assert missing(preview) == {
+    assert missing_fields(preview) == {
         "phone": ["user_data.ph[]"],
         "fbp": ["user_data.fbp"],
         "ip": ["user_data.client_ip_address"],
@@ -119,12 +119,12 @@ def test_every_platform_misses_what_it_takes(name: str) -> None:
     def build(conversion: Conversion) -> dict[str, Any]:
         return platform.build(conversion, destination)
 
-    bare = but(BARE, event_name="purchase")
+    bare = make_conversion(BARE, event_name="purchase")
     missing_fields = find_missing(bare, build)
     assert missing_fields.keys() <= _ADVICE.keys()
     assert "email" in missing_fields
     assert all(fields for fields in missing_fields.values())
-    full, _ = of_somebody("deadbeef" * 4)
+    full, _ = stranger_example("deadbeef" * 4)
     origins = set(find_origins(full, build).values())
     assert missing_fields.keys() & {"email", "phone", "ip", "user_agent", "tracking_id"} <= origins
     assert not find_missing(full, build).keys() & (missing_fields.keys() - {"full_name"})
@@ -132,36 +132,38 @@ def test_every_platform_misses_what_it_takes(name: str) -> None:
 
 def test_what_google_takes() -> None:
     google = PLATFORMS["google"]
-    assert missing(previewed(but(BARE, event_name="purchase"), google)) == {
+    assert missing_fields(make_preview(make_conversion(BARE, event_name="purchase"), google)) == {
         "email": ["userData.userIdentifiers[].emailAddress"],
         "phone": ["userData.userIdentifiers[].phoneNumber"],
         "gclid": ["adIdentifiers.gclid"],
         "consent": ["consent.adUserData", "consent.adPersonalization"],
     }
     for name in ("gclid", "gbraid", "wbraid"):
-        conversion = but(BARE, event_name="purchase", url_click_ids={name: "EAIa0"})
-        preview = previewed(conversion, google)
+        conversion = make_conversion(BARE, event_name="purchase", url_click_ids={name: "EAIa0"})
+        preview = make_preview(conversion, google)
         assert preview.outcome == "sent"
-        assert missing(preview).keys() == {"email", "phone", "consent"}
+        assert missing_fields(preview).keys() == {"email", "phone", "consent"}
 
 
 @pytest.mark.parametrize("ids", [{}, {"li_fat_id": "e4d5a1c0"}])
 def test_linkedin_lists_ids_by_position(ids: dict[str, str]) -> None:
     """An identifier is found even if its list has other items, and first and last name count together."""
-    preview = previewed(but(BARE, event_name="purchase", url_click_ids=ids), PLATFORMS["linkedin"])
-    assert {"email", "full_name", "tracking_id"} <= missing(preview).keys()
-    assert ("li_fat_id" in missing(preview)) == (not ids)
-    conversion = but(
+    preview = make_preview(
+        make_conversion(BARE, event_name="purchase", url_click_ids=ids), PLATFORMS["linkedin"]
+    )
+    assert {"email", "full_name", "tracking_id"} <= missing_fields(preview).keys()
+    assert ("li_fat_id" in missing_fields(preview)) == (not ids)
+    conversion = make_conversion(
         BARE, event_name="purchase", url_click_ids=ids, person=ConvertedPerson(email="a@example.com")
     )
-    fields = {field.origin for field in previewed(conversion, PLATFORMS["linkedin"]).fields} - {None}
+    fields = {field.origin for field in make_preview(conversion, PLATFORMS["linkedin"]).fields} - {None}
     assert fields == {"hashed email", *ids}
 
 
 @EVERY
 def test_nothing_personal_is_shown(name: str) -> None:
-    conversion, values = of_somebody("deadbeef" * 4)
-    preview = previewed(conversion, PLATFORMS[name])
+    conversion, values = stranger_example("deadbeef" * 4)
+    preview = make_preview(conversion, PLATFORMS[name])
     assert preview.outcome == "sent"
     text = msgspec.json.encode(preview).decode().lower()
     assert [value for value in values if value.lower() in text] == []
@@ -188,7 +190,7 @@ def test_it_is_what_the_delivery_loop_sends(sending: Sending, name: str) -> None
 
     destination = msgspec.structs.replace(a_destination(platform), all_events=True)
     (delivery_part,), settled_deliveries = _prepare(
-        asyncio.run(waiting()), _Target(platform, destination, 0), sending.clock.at
+        asyncio.run(waiting()), _Target(platform, destination, 0), sending.clock.time
     )
     assert isinstance(delivery_part, _Part)
     assert settled_deliveries == []
@@ -206,9 +208,9 @@ def test_it_is_what_the_delivery_loop_sends(sending: Sending, name: str) -> None
     ("conversion", "days", "changes", "reason", "has_fields", "has_missing"),
     [
         (CONVERSION, 8, {}, "too_old", True, True),
-        (but(click=None), 0, {"all_events": False}, "not_attributed", False, True),
-        (but(BARE, event_name="lead_generated"), 0, {}, "no_identifier", False, True),
-        (but(currency=None), 0, {}, "no_currency", False, True),
+        (make_conversion(click=None), 0, {"all_events": False}, "not_attributed", False, True),
+        (make_conversion(BARE, event_name="lead_generated"), 0, {}, "no_identifier", False, True),
+        (make_conversion(currency=None), 0, {}, "no_currency", False, True),
         (CONVERSION, 0, {"event_names": {"purchase": None}}, "no_mapping", False, False),
         (CONVERSION, 0, {"do_not_capi": True}, "do_not_capi", False, False),
         (CONVERSION, 0, {"erased": True}, "erased", False, False),
@@ -218,14 +220,14 @@ def test_skipped(
     conversion: Conversion, days: int, changes: dict[str, Any], reason: str, *,
     has_fields: bool, has_missing: bool,
 ) -> None:  # fmt: skip
-    preview = previewed(conversion, now=NOW + days * DAY, **changes)
+    preview = make_preview(conversion, time=NOW + days * DAY, **changes)
     assert (preview.outcome, preview.reason) == ("skipped", reason)
     assert (bool(preview.fields), bool(preview.missing)) == (has_fields, has_missing)
     assert preview.meaning
 
 
 def test_an_event_of_the_future_is_sent_later() -> None:
-    preview = previewed(CONVERSION, now=NOW - 7200)
+    preview = make_preview(CONVERSION, time=NOW - 7200)
     assert preview.outcome == "later"
     assert preview.due_at is not None
     assert preview.fields

@@ -121,14 +121,14 @@ class Block:
             text = re.sub(r"('\{[^']*')", lambda match: match[0].replace("\n", " "), text)
         return [line for line in text.splitlines() if line.strip()]
 
-    def stands_in(self, table: dict[tuple[str, str], str]) -> bool:
+    def is_listed_in(self, table: dict[tuple[str, str], str]) -> bool:
         """Return whether a table contains it."""
         return any(page == self.page and self.text.startswith(start) for page, start in table)
 
     @property
     def is_shell(self) -> bool:
         """Whether readers type it in."""
-        return not (self.stands_in(ELSEWHERE) or self.stands_in(NOTHING_TO_RUN))
+        return not (self.is_listed_in(ELSEWHERE) or self.is_listed_in(NOTHING_TO_RUN))
 
 
 def read_blocks() -> list[Block]:

@@ -43,7 +43,7 @@ def folder(tmp_path: Path) -> Path:
     """The folder for commands, with the files that pages mention."""
     (tmp_path / ".venv").symlink_to(ROOT / ".venv")
     shutil.copytree(ROOT / "integrations", tmp_path / "integrations")
-    body = next(block for block in BLOCKS if block.stands_in({("docs/webhooks.md", "{"): ""}))
+    body = next(block for block in BLOCKS if block.is_listed_in({("docs/webhooks.md", "{"): ""}))
     (tmp_path / "body.json").write_text(body.text)
     for name in ("token.txt", "secret.txt"):
         (tmp_path / name).write_text("token\n")
@@ -83,7 +83,7 @@ def test_what_is_typed_in_works(
 
 def test_every_block_is_run_or_has_its_reason() -> None:
     for block in BLOCKS:
-        assert not (block.stands_in(ELSEWHERE) and block.stands_in(NOTHING_TO_RUN)) or (
+        assert not (block.is_listed_in(ELSEWHERE) and block.is_listed_in(NOTHING_TO_RUN)) or (
             block.page == "docs/tracker.md"
         ), block
         lines = block.lines if block.is_shell else []
@@ -93,7 +93,7 @@ def test_every_block_is_run_or_has_its_reason() -> None:
 def test_no_reason_is_left_over() -> None:
     for table in (ELSEWHERE, NOTHING_TO_RUN):
         for key in table:
-            assert any(block.stands_in({key: ""}) for block in BLOCKS), key
+            assert any(block.is_listed_in({key: ""}) for block in BLOCKS), key
     lines = [line for block in BLOCKS if block.is_shell for line in block.lines]
     for pattern in NOT_RUN:
         assert any(re.match(pattern, line) for line in lines), pattern
@@ -101,15 +101,15 @@ def test_no_reason_is_left_over() -> None:
         assert (ROOT / test_path).exists()
 
 
-def of(page: str, start: str) -> str:
-    return next(block.text for block in BLOCKS if block.stands_in({(page, start): ""}))
+def find_snippet(page: str, start: str) -> str:
+    return next(block.text for block in BLOCKS if block.is_listed_in({(page, start): ""}))
 
 
 def test_an_assistant_by_the_protocol_s_own_client(
     server: Running, connection: psycopg.Connection, stage: Stage
 ) -> None:
     """It sends the service's name, which differs from the address of the tests' server."""
-    code = of("docs/assistants.md", "import httpx2").replace("headers = {", "headers = HOST | {")
+    code = find_snippet("docs/assistants.md", "import httpx2").replace("headers = {", "headers = HOST | {")
     space: dict[str, Any] = {"HOST": {"Host": HEADERS["Host"]}}
     body = textwrap.indent(code, "    ")
     exec(f"async def ask(token, url):\n{body}\n    return answer", space)
@@ -128,14 +128,14 @@ def test_a_signature_in_php() -> None:
         " function mb_strtolower($text) { return strtolower($text); } } ?>"
     )
     call = "echo sign_identity('s', 1790000000, ' A@B.example ', '7');"
-    code = lower + of("docs/tracker.md", "<?php") + call
+    code = lower + find_snippet("docs/tracker.md", "<?php") + call
     python: dict[str, Any] = {}
-    exec(of("docs/tracker.md", "import hashlib"), python)
+    exec(find_snippet("docs/tracker.md", "import hashlib"), python)
     result = subprocess.run([php], input=code, capture_output=True, text=True, check=True)
     assert result.stdout == python["sign_identity"]("s", 1790000000, " A@B.example ", "7")
 
 
 def test_what_an_operator_asks_the_database(connection: psycopg.Connection) -> None:
-    for statement in of("docs/privacy.md", "SELECT ").split(";"):
+    for statement in find_snippet("docs/privacy.md", "SELECT ").split(";"):
         if statement.strip():
             connection.execute(statement.strip())  # type: ignore[arg-type]

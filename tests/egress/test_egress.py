@@ -32,11 +32,11 @@ LOCAL = ("127.0.0.1",)
 
 
 def send(
-    call: EgressRequest, *more: EgressRequest, egress: Callable[[], Egress] | None = None
+    call: EgressRequest, *calls: EgressRequest, egress: Callable[[], Egress] | None = None
 ) -> list[EgressResponse]:
     async def run() -> list[EgressResponse]:
         async with (egress or (lambda: Egress(LOCAL, seconds=5)))() as client:
-            return [await client.send(request) for request in (call, *more)]
+            return [await client.send(request) for request in (call, *calls)]
 
     return asyncio.run(run())
 
@@ -97,7 +97,7 @@ def test_redirects_are_not_followed() -> None:
 
 @pytest.mark.parametrize(
     "step",
-    [fake.Silence(), fake.Drip(interval=0.02), fake.Drip(fake.Answer(body=b"x" * 999), 0.02, quickly=99)],
+    [fake.Silence(), fake.Drip(interval=0.02), fake.Drip(fake.Answer(body=b"x" * 999), 0.02, first_bytes=99)],
 )
 def test_the_deadline_is_for_everything(step: fake.Step) -> None:
     with FakePlatform(step) as platform:
@@ -132,7 +132,7 @@ def test_nobody_listens() -> None:
         post(f"{url}/")
 
 
-@pytest.mark.parametrize("step", [fake.Huge(), fake.Huge(declared=False), fake.GzipBomb()])
+@pytest.mark.parametrize("step", [fake.Huge(), fake.Huge(has_length=False), fake.GzipBomb()])
 def test_a_huge_answer_is_cut(step: fake.Step) -> None:
     with FakePlatform(step) as platform:
         answer = post(f"{platform.url}/")
@@ -201,7 +201,7 @@ def test_nothing_inside_is_called(host: str) -> None:
         assert platform.connections == 0
 
 
-def answering(*answers: list[str]) -> Callable[[str, int], Any]:
+def make_resolver(*answers: list[str]) -> Callable[[str, int], Any]:
     """Return a resolver that gives a different answer each time."""
     answers_left = list(answers)
 
@@ -213,15 +213,15 @@ def answering(*answers: list[str]) -> Callable[[str, int], Any]:
 
 def test_one_bad_address_is_enough() -> None:
     with pytest.raises(AddressRefused, match=r"evil\.example has an address that is loopback"):
-        post("https://evil.example/", resolver=answering(["8.8.8.8", "127.0.0.1"]))
+        post("https://evil.example/", resolver=make_resolver(["8.8.8.8", "127.0.0.1"]))
 
 
 def test_a_name_without_addresses() -> None:
     with pytest.raises(Unreachable):
-        post("https://none.example/", resolver=answering([]))
+        post("https://none.example/", resolver=make_resolver([]))
 
 
-class Dialled(httpcore2.AsyncNetworkBackend):
+class DialRecorder(httpcore2.AsyncNetworkBackend):
     """Records the addresses it should connect to, and doesn't connect."""
 
     def __init__(self) -> None:
@@ -238,10 +238,10 @@ def test_the_address_looked_at_is_the_one_connected_to() -> None:
     """
 
     async def run() -> list[str]:
-        resolver = answering(["8.8.8.8", "1.1.1.1"], ["127.0.0.1"], ["127.0.0.1"])
+        resolver = make_resolver(["8.8.8.8", "1.1.1.1"], ["127.0.0.1"], ["127.0.0.1"])
         async with Egress(resolver=resolver, seconds=5) as client:
             backend = client._pool._network_backend
-            dialler = Dialled()
+            dialler = DialRecorder()
             backend._plain = dialler  # type: ignore[union-attr]
             with pytest.raises(Unreachable):
                 await client.send(EgressRequest(url="https://rebinding.example/"))
@@ -263,7 +263,7 @@ def test_an_address_of_this_machine_is_not_called(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_named_host_may_be_inside_and_others_not() -> None:
-    resolver = answering(["127.0.0.1"], ["127.0.0.1"])
+    resolver = make_resolver(["127.0.0.1"], ["127.0.0.1"])
     with FakePlatform() as platform:
         port = platform.url.rpartition(":")[2]
 
@@ -279,7 +279,7 @@ def test_a_named_host_may_be_inside_and_others_not() -> None:
 
 
 def test_the_next_address_is_tried() -> None:
-    resolver = answering(["127.0.0.2", "127.0.0.1"])
+    resolver = make_resolver(["127.0.0.2", "127.0.0.1"])
     with FakePlatform() as platform:
         port = platform.url.rpartition(":")[2]
         call = EgressRequest(url=f"http://platform.test:{port}/")

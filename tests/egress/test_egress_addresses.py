@@ -108,15 +108,15 @@ def test_it_works() -> None:
 
 
 @pytest.mark.parametrize(
-    ("address", "why"), [(text, refusal) for refusal, texts in REFUSED.items() for text in texts]
+    ("address", "reason"), [(text, refusal) for refusal, texts in REFUSED.items() for text in texts]
 )
-def test_refused(address: str, why: AddressRefusal) -> None:
-    assert find_refusal(ip_address(address)) is why
-    assert first_refusal(["8.8.8.8", address]) is why
+def test_private_addresses_are_refused(address: str, reason: AddressRefusal) -> None:
+    assert find_refusal(ip_address(address)) is reason
+    assert first_refusal(["8.8.8.8", address]) is reason
 
 
 @pytest.mark.parametrize("address", ALLOWED)
-def test_allowed(address: str) -> None:
+def test_public_addresses_are_allowed(address: str) -> None:
     assert find_refusal(ip_address(address)) is None
     assert first_refusal([address, "8.8.8.8"]) is None
 

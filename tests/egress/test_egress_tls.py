@@ -13,7 +13,7 @@ from headwater.base.egress.models import EgressRequest, EgressResponse, Unreacha
 from tests.support.certificates import certify
 
 
-async def _here(_: str, __: int) -> list[str]:
+async def _resolve_locally(_: str, __: int) -> list[str]:
     return ["127.0.0.1"]
 
 
@@ -24,11 +24,11 @@ class TlsServer:
         self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self._context.load_cert_chain(file)
         self._context.sni_callback = self._note
-        self.asked: list[str | None] = []
+        self.requested_names: list[str | None] = []
         self.port = 0
 
     def _note(self, _: ssl.SSLObject, name: str | None, __: ssl.SSLContext) -> None:
-        self.asked.append(name)
+        self.requested_names.append(name)
 
     async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
@@ -40,7 +40,7 @@ class TlsServer:
         server = await asyncio.start_server(self.answer, "127.0.0.1", 0, ssl=self._context)
         port = server.sockets[0].getsockname()[1]
         try:
-            async with Egress([name], resolver=_here, seconds=5, tls=tls) as client:
+            async with Egress([name], resolver=_resolve_locally, seconds=5, tls=tls) as client:
                 return await client.send(EgressRequest(url=f"https://{name}:{port}/", method="GET"))
         finally:
             server.close()
@@ -51,7 +51,7 @@ def test_it_works(tmp_path: Path) -> None:
     server = TlsServer(file)
     trusting_context = ssl.create_default_context(cafile=file)
     assert asyncio.run(server.call(trusting_context, "platform.test")).status == 200
-    assert server.asked == ["platform.test"]
+    assert server.requested_names == ["platform.test"]
     with pytest.raises(Unreachable, match="certificate is not valid"):
         asyncio.run(server.call(trusting_context, "other.test"))
     with pytest.raises(Unreachable, match="certificate is not valid"):

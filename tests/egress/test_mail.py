@@ -41,7 +41,7 @@ def refusal(url: str, tls: ssl.SSLContext | None = None, seconds: float = 5.0) -
 
 
 @pytest.fixture
-def plain() -> Iterator[Mailbox]:
+def plain_mailbox() -> Iterator[Mailbox]:
     with serve_mail() as mailbox:
         yield mailbox
 
@@ -57,27 +57,27 @@ def contexts(tmp_path_factory: pytest.TempPathFactory) -> tuple[ssl.SSLContext, 
     return server_context, client_context
 
 
-def test_it_works(plain: Mailbox) -> None:
-    send(plain.url())
-    assert plain.recipients == [TO]
-    assert plain.taken[0]["subject"] == "Visits stopped"
+def test_it_works(plain_mailbox: Mailbox) -> None:
+    send(plain_mailbox.url())
+    assert plain_mailbox.recipients == [TO]
+    assert plain_mailbox.messages[0]["subject"] == "Visits stopped"
 
 
-def test_tls_is_required_unless_chosen_otherwise(plain: Mailbox) -> None:
-    error = refusal(plain.url(tls="required"))
+def test_tls_is_required_unless_chosen_otherwise(plain_mailbox: Mailbox) -> None:
+    error = refusal(plain_mailbox.url(tls="required"))
     assert "does not offer TLS, so nothing was sent" in str(error)
     assert not error.is_final
-    send(plain.url(tls="optional"))
-    assert len(plain.taken) == 1
+    send(plain_mailbox.url(tls="optional"))
+    assert len(plain_mailbox.messages) == 1
 
 
 def test_tls_and_a_password(contexts: tuple[ssl.SSLContext, ssl.SSLContext]) -> None:
     server_context, client_context = contexts
     secret = PASSWORD.replace(" ", "%20")
-    with serve_mail(server_context, asks=True) as mailbox:
+    with serve_mail(server_context, requires_login=True) as mailbox:
         host = f"localhost:{mailbox.port}"
         send(f"smtp://{USER}:{secret}@{host}", client_context)
-        assert len(mailbox.taken) == 1
+        assert len(mailbox.messages) == 1
         error = refusal(f"smtp://{USER}:wrong@{host}", client_context)
         assert "refuses the user name or password in HEADWATER_SMTP_URL" in str(error)
         assert "wrong" not in str(error)
@@ -87,30 +87,30 @@ def test_tls_and_a_password(contexts: tuple[ssl.SSLContext, ssl.SSLContext]) -> 
         assert "TLS with localhost" in str(error)
         error = refusal(f"smtp://{USER}:{secret}@127.0.0.1:{mailbox.port}", client_context)
         assert "TLS with 127.0.0.1" in str(error)
-        assert len(mailbox.taken) == 1
+        assert len(mailbox.messages) == 1
 
 
 def test_tls_from_the_beginning(contexts: tuple[ssl.SSLContext, ssl.SSLContext]) -> None:
     server_context, client_context = contexts
     with serve_mail(server_context, is_tls_first=True) as mailbox:
         send(f"smtps://localhost:{mailbox.port}", client_context)
-        assert len(mailbox.taken) == 1
+        assert len(mailbox.messages) == 1
 
 
-def test_refused_addresses(plain: Mailbox) -> None:
-    plain.refusal = "550 No such user here"
-    error = refusal(plain.url())
+def test_refused_addresses(plain_mailbox: Mailbox) -> None:
+    plain_mailbox.refusal = "550 No such user here"
+    error = refusal(plain_mailbox.url())
     assert error.is_final
     assert "does not accept mail for this address (No such user here). Check its" in str(error)
-    plain.refusal = "450 Try later"
-    assert not refusal(plain.url()).is_final
-    plain.refusal, plain.sender_refusal = "", "553 Not yours\x07"
-    error = refusal(plain.url())
+    plain_mailbox.refusal = "450 Try later"
+    assert not refusal(plain_mailbox.url()).is_final
+    plain_mailbox.refusal, plain_mailbox.sender_refusal = "", "553 Not yours\x07"
+    error = refusal(plain_mailbox.url())
     assert "HEADWATER_MAIL_FROM" in str(error)
     assert str(error).isprintable()
 
 
-def test_nobody_there() -> None:
+def test_an_unreachable_server_is_an_error() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     assert "it refuses connections" in str(refusal(f"smtp://127.0.0.1:{port}"))

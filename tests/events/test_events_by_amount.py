@@ -31,11 +31,11 @@ def test_it_works(api: Api, stage: Stage) -> None:
 
 
 @given(
-    drawn=st.lists(st.sampled_from([-1, 0, 1, "99999999999999.9999", None]), max_size=9),
+    amounts=st.lists(st.sampled_from([-1, 0, 1, "99999999999999.9999", None]), max_size=9),
     per_page=st.integers(1, 4),
 )
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_pages_are_the_same_list_both_ways(api: Api, stage: Stage, drawn: list[Any], per_page: int) -> None:
+def test_pages_are_the_same_list_both_ways(api: Api, stage: Stage, amounts: list[Any], per_page: int) -> None:
     field = "profile_field_1"
     if not stage.connection.execute(
         "SELECT FROM field_labels WHERE space_id = %s", (stage.space_id,)
@@ -46,7 +46,7 @@ def test_pages_are_the_same_list_both_ways(api: Api, stage: Stage, drawn: list[A
         "UPDATE contacts SET profile_field_1 = id::text WHERE space_id = %s AND id = %s",
         (stage.space_id, contact_id),
     )
-    for amount in drawn:
+    for amount in amounts:
         stage.event(contact_id, amount=None if amount is None else Decimal(amount))
     own_filter = {
         "custom_field_filters[0][field]": field,
@@ -54,7 +54,7 @@ def test_pages_are_the_same_list_both_ways(api: Api, stage: Stage, drawn: list[A
         "custom_field_filters[0][value]": str(contact_id),
     }
     all_rows = api.rows(order_by="amount", **own_filter)
-    assert len(all_rows) == sum(amount is not None for amount in drawn)
+    assert len(all_rows) == sum(amount is not None for amount in amounts)
     first = api.list(order_by="amount", per_page=per_page, **own_filter).json()
     forward = [first, *follow(api, first, "next_page_url")]
     assert [row for page in forward for row in page["data"]] == all_rows
@@ -82,7 +82,7 @@ def test_a_cursor_belongs_to_its_order(api: Api, stage: Stage) -> None:
 
 
 @pytest.mark.parametrize(
-    ("params", "named"),
+    ("params", "parameter"),
     [
         ({"order_by": "profile_id"}, "order_by"),
         ({"amount_min": "x"}, "amount_min"),
@@ -91,5 +91,5 @@ def test_a_cursor_belongs_to_its_order(api: Api, stage: Stage) -> None:
           "attribution_window": 7}, "order_by"),
     ],
 )  # fmt: skip
-def test_what_breaks_a_rule_is_named(api: Api, params: dict[str, str], named: str) -> None:
-    assert set(api.errors(**RANGE | params)) == {named}
+def test_what_breaks_a_rule_is_named(api: Api, params: dict[str, str], parameter: str) -> None:
+    assert set(api.errors(**RANGE | params)) == {parameter}

@@ -101,7 +101,7 @@ def test_with_sources_a_row_is_a_credited_touchpoint(api: Api, stage: Stage) -> 
 
 
 @pytest.mark.parametrize(
-    ("chosen", "shown"),
+    ("requested_fields", "answered_fields"),
     [
         ([], ["id", "event_time_utc", "touchpoint_id"]),
         (["amount"], ["id", "amount", "event_time_utc", "touchpoint_id"]),
@@ -109,12 +109,14 @@ def test_with_sources_a_row_is_a_credited_touchpoint(api: Api, stage: Stage) -> 
         (["source"], ["id", "event_time_utc", "touchpoint_id", "source"]),
     ],
 )
-def test_fields_that_come_along(api: Api, stage: Stage, chosen: list[str], shown: list[str]) -> None:
+def test_fields_that_come_along(
+    api: Api, stage: Stage, requested_fields: list[str], answered_fields: list[str]
+) -> None:
     contact_id = stage.contact()
     stage.touchpoint(contact_id, "email")
     stage.event(contact_id)
-    (row,) = api.rows(**CREDITED, **{"fields[]": chosen})
-    assert list(row) == shown
+    (row,) = api.rows(**CREDITED, **{"fields[]": requested_fields})
+    assert list(row) == answered_fields
 
 
 def test_company_mode_credits_colleagues(api: Api, stage: Stage) -> None:

@@ -37,7 +37,7 @@ CONVERSIONS = (
 
 
 @dataclass
-class Unanalysed:
+class UnanalysedSpace:
     """A Space that the database's statistics don't include, or only partly."""
 
     connection: psycopg.Connection
@@ -54,7 +54,7 @@ class Unanalysed:
 
 
 @pytest.fixture(scope="module")
-def unanalysed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Unanalysed]:
+def unanalysed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[UnanalysedSpace]:
     cluster = Embedded(install(tmp_path_factory.mktemp("unanalysed") / "data"))
     url = cluster.start({**UNSAFE, "autovacuum": "off"}, tied=True)
     running = run_application(Settings(rate_limit_factor=1000), url)
@@ -78,19 +78,19 @@ def unanalysed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Unanalysed]
         headers = {"Authorization": f"Bearer {key}"}
         base = f"{running.base_url}/public-api/v1"
         with httpx.Client(base_url=base, headers=headers, timeout=60) as client:
-            yield Unanalysed(connection, client)
+            yield UnanalysedSpace(connection, client)
     running.stop()
     cluster.stop()
 
 
-def test_lists_are_in_time_before_and_after_the_tables_are_analysed(unanalysed: Unanalysed) -> None:
+def test_lists_are_in_time_before_and_after_the_tables_are_analysed(unanalysed: UnanalysedSpace) -> None:
     for _ in range(2):
         assert len(unanalysed.list(per_page=1000)) == 1000
         assert len(unanalysed.list(per_page=100, attribution_model="last_touch")) == 100
         unanalysed.connection.execute("ANALYZE")
 
 
-def test_a_page_goes_on_until_it_is_full(unanalysed: Unanalysed) -> None:
+def test_a_page_goes_on_until_it_is_full(unanalysed: UnanalysedSpace) -> None:
     """The first candidate events turn out to have no row of the source, so more events are read."""
     unanalysed.connection.execute(
         "UPDATE touchpoints SET source_id = 3 WHERE space_id = 2 AND occurred_at ="

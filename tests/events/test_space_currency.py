@@ -19,7 +19,7 @@ from headwater.events import export_lines
 from tests.support.exports import Exports
 from tests.support.factories import NOON, Stage
 from tests.support.reading_fixtures import RANGE, Api
-from tests.support.report_model.credit import credits_of
+from tests.support.report_model.credit import share_credit
 from tests.support.report_model.facts import Event, Touchpoint
 from tests.support.trained_models import plant_trained_model
 
@@ -89,12 +89,12 @@ def test_rows_have_them_only_where_asked_for(api: Api, exports: Exports, space: 
     sale(space, "5", "USD")
     credit_query = {"sources": ["email"], "attribution_model": "linear", "attribution_window": 30}
     for query in ({}, {"fields": ["amount"]}, {"fields": ["order_id"]}):
-        for row in (*api.rows(**query), *exports.whole(date="2026-05-13", **query)):
+        for row in (*api.rows(**query), *exports.export(date="2026-05-13", **query)):
             assert not row.keys() & {"currency", "amount_in_space_currency"}
     for name in MONEY[1:]:
         (row,) = api.rows(fields=[name])
         assert row.keys() == {"id", "event_time_utc", name}
-        assert exports.whole(date="2026-05-13", fields=[name]) == [row]
+        assert exports.export(date="2026-05-13", fields=[name]) == [row]
         assert api.rows(**credit_query, fields=[name]) == []
 
 
@@ -143,7 +143,7 @@ class World:
     events: list[tuple[Event, str]] = field(default_factory=list[tuple[Event, str]])
     """Events with their currency."""
 
-    def worth(self, event: Event, currency: str) -> Decimal | None:
+    def convert(self, event: Event, currency: str) -> Decimal | None:
         if event.amount is None or currency == "EUR":
             return event.amount
         for days_ago in range(8):
@@ -161,11 +161,11 @@ class World:
                 if touch.occurred_at <= event.event_time
             ]  # fmt: skip
             sums: list[dict[int, Fraction | None]] = []
-            for amount in (event.amount, self.worth(event, currency)):
+            for amount in (event.amount, self.convert(event, currency)):
                 of_amount = replace(event, amount=amount)
                 sums.append({
                     credit.touch.id: None if amount is None else credit.amount
-                    for credit in credits_of(model, of_amount, path, weights)
+                    for credit in share_credit(model, of_amount, path, weights)
                 })  # fmt: skip
             for touch_id in sums[0]:
                 credit_rows[event.id, touch_id] = (sums[0][touch_id], currency, sums[1][touch_id])
@@ -231,7 +231,7 @@ def test_lists_and_exports_equal_the_plain_model(
     plant_trained_model(space.connection, space.space_id, "May", "purchase", TRAINED)
     weights = {source: Fraction(share, sum(TRAINED.values())) for source, share in TRAINED.items()}
     expected = {
-        event.id: (event.amount, currency, world.worth(event, currency)) for event, currency in world.events
+        event.id: (event.amount, currency, world.convert(event, currency)) for event, currency in world.events
     }
     everything = {"start_date": RANGE["start_date"], "end_date": RANGE["end_date"]}
     all_rows = decimal_rows(api, fields=MONEY)

@@ -37,7 +37,7 @@ def test_it_works(api: Api, stage: Stage) -> None:
         ("0.00005", "0"), ("0.00015", "0.0002"), ("1.00025", "1.0002"), ("null", None),
     ],
 )  # fmt: skip
-def test_amounts_taken(api: Api, stage: Stage, text: str, expected: str | None) -> None:
+def test_amounts_are_accepted(api: Api, stage: Stage, text: str, expected: str | None) -> None:
     event_id = stage.event(stage.contact(), amount=Decimal(1))
     response = api.send("PUT", f"/events/{event_id}", content=f'{{"amount": {text}, "x": 1}}')
     assert response.status_code == 200, response.text
@@ -51,7 +51,7 @@ def test_amounts_taken(api: Api, stage: Stage, text: str, expected: str | None) 
         '"Infinity"', '"١٢"', '"1_0"', "true", "[1]", "{}", '"' + "9" * 5000 + '"',
     ],
 )  # fmt: skip
-def test_amounts_refused(api: Api, stage: Stage, text: str) -> None:
+def test_bad_amounts_are_refused(api: Api, stage: Stage, text: str) -> None:
     event_id = stage.event(stage.contact(), amount=Decimal(1))
     response = api.send("PUT", f"/events/{event_id}", content=f'{{"amount": {text}}}')
     assert response.status_code == 422, response.text

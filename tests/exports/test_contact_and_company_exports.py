@@ -23,7 +23,7 @@ def test_contacts(stage: Stage, exports: Exports) -> None:
     for number in range(6):
         stage.identifier(older, "trk_token", f"t{number}")
     stage.contact(created_at=NOON + timedelta(days=1))
-    rows = exports.whole("contacts", **RANGE)
+    rows = exports.export("contacts", **RANGE)
     assert [row["id"] for row in rows] == [newer, older]
     first = rows[1]
     assert first["emails"] == ["a@b.org", "old@b.org"]
@@ -31,18 +31,18 @@ def test_contacts(stage: Stage, exports: Exports) -> None:
     assert (first["profile_field_1"], first["profile_field_16"]) == ("x\\y", 5)
     assert rows[0]["profile_field_26"] == "2026-05-13T12:00:00Z"
     assert "trk_tokens" not in first
-    with_tokens = exports.whole("contacts", **RANGE, include_trk_tokens=True)
+    with_tokens = exports.export("contacts", **RANGE, include_trk_tokens=True)
     assert with_tokens[1]["trk_tokens"] == ["t5", "t4", "t3", "t2", "t1"]
     params = {**RANGE, "include_all_emails": 1, "include_custom_fields": 1, "include_trk_tokens": 1}
     assert exports.api.get("/contacts", params=params).json()["data"] == with_tokens
-    assert exports.whole("contacts", **RANGE, include_trk_tokens=False) == rows
+    assert exports.export("contacts", **RANGE, include_trk_tokens=False) == rows
 
 
 def test_companies(stage: Stage, exports: Exports) -> None:
     older = stage.company(domain="acme.example", name='"Acme"\n')
     newer = stage.company(external_id="X-1", name="Other", created_at=NOON + timedelta(hours=1))
     stage.company(created_at=NOON + timedelta(days=1))
-    assert exports.whole("companies", **RANGE) == [
+    assert exports.export("companies", **RANGE) == [
         {"id": newer, "domain": None, "external_id": "X-1", "name": "Other",
          "created_at": "2026-05-13T13:00:00Z"},
         {"id": older, "domain": "acme.example", "external_id": None, "name": '"Acme"\n',
@@ -52,7 +52,7 @@ def test_companies(stage: Stage, exports: Exports) -> None:
 
 @pytest.mark.parametrize("kind", ["contacts", "companies"])
 @pytest.mark.parametrize(
-    ("body", "named"),
+    ("body", "fields"),
     [
         ({}, ["start_date", "end_date"]),
         ({"start_date": RANGE["start_date"]}, ["end_date"]),
@@ -62,13 +62,15 @@ def test_companies(stage: Stage, exports: Exports) -> None:
         ({**RANGE, "end_date": 5}, ["end_date"]),
     ],
 )
-def test_what_they_refuse(exports: Exports, kind: str, body: dict[str, Any], named: list[str]) -> None:
-    assert list(exports.refused(kind, **body)) == named
+def test_bad_requests_are_refused(
+    exports: Exports, kind: str, body: dict[str, Any], fields: list[str]
+) -> None:
+    assert list(exports.refusal(kind, **body)) == fields
 
 
 @pytest.mark.parametrize("value", ["yes", 2, 1.5, [True], {}])
 def test_a_flag_is_true_or_false(exports: Exports, value: object) -> None:
-    assert list(exports.refused("contacts", **RANGE, include_trk_tokens=value)) == ["include_trk_tokens"]
+    assert list(exports.refusal("contacts", **RANGE, include_trk_tokens=value)) == ["include_trk_tokens"]
 
 
 @pytest.mark.parametrize("kind", ["contacts", "companies"])

@@ -67,7 +67,7 @@ def test_the_lines_are_those_of_list_events(
         {**CREDITED, "attribution_model": "last_platform_touch", "sources": ["direct"]},
     ):
         day = {"start_date": f"{DAY} 00:00:00", "end_date": f"{DAY} 23:59:59"}
-        assert exports.whole(date=DAY, **parameters) == api.rows(**day, **parameters), parameters
+        assert exports.export(date=DAY, **parameters) == api.rows(**day, **parameters), parameters
 
 
 @pytest.mark.parametrize("slice_events", [1, 2, 5])
@@ -113,11 +113,11 @@ def test_slices_are_in_order_and_complete(
 
 
 def test_an_empty_day_is_an_empty_file(exports: Exports) -> None:
-    assert exports.whole(date="2031-01-01") == []
+    assert exports.export(date="2031-01-01") == []
 
 
 @pytest.mark.parametrize(
-    ("zone", "day", "first", "last"),
+    ("zone", "day", "first_name", "last_name"),
     [
         ("Europe/Berlin", "2026-03-29", "2026-03-28T23:00:00", "2026-03-29T21:59:59.999"),  # 23 h
         ("Europe/Berlin", "2026-10-25", "2026-10-24T22:00:00", "2026-10-25T22:59:59.999"),  # 25 h
@@ -126,15 +126,15 @@ def test_an_empty_day_is_an_empty_file(exports: Exports) -> None:
     ],
 )
 def test_a_day_is_the_space_s_day(
-    stage: Stage, exports: Exports, zone: str, day: str, first: str, last: str
+    stage: Stage, exports: Exports, zone: str, day: str, first_name: str, last_name: str
 ) -> None:
     stage.connection.execute("UPDATE spaces SET timezone = %s WHERE id = %s", (zone, stage.space_id))
     contact_id = stage.contact()
-    start, end = (datetime.fromisoformat(text).replace(tzinfo=UTC) for text in (first, last))
+    start, end = (datetime.fromisoformat(text).replace(tzinfo=UTC) for text in (first_name, last_name))
     inside_ids = [stage.event(contact_id, event_time=moment) for moment in (start, end)]
     for moment in (start.timestamp() - 0.001, end.timestamp() + 0.001):
         stage.event(contact_id, event_time=datetime.fromtimestamp(moment, UTC))
-    assert [row["id"] for row in exports.whole(date=day)] == inside_ids[::-1]
+    assert [row["id"] for row in exports.export(date=day)] == inside_ids[::-1]
 
 
 def test_a_day_that_did_not_exist_is_empty(stage: Stage, exports: Exports) -> None:
@@ -142,8 +142,8 @@ def test_a_day_that_did_not_exist_is_empty(stage: Stage, exports: Exports) -> No
     contact_id = stage.contact()
     for hour in range(24):
         stage.event(contact_id, event_time=datetime(2011, 12, 30, hour, tzinfo=UTC))
-    assert exports.whole(date="2011-12-30") == []
-    assert len(exports.whole(date="2011-12-29") + exports.whole(date="2011-12-31")) == 24
+    assert exports.export(date="2011-12-30") == []
+    assert len(exports.export(date="2011-12-29") + exports.export(date="2011-12-31")) == 24
 
 
 def test_the_day_is_fixed_when_it_is_asked_for(stage: Stage, exports: Exports) -> None:
@@ -156,7 +156,7 @@ def test_the_day_is_fixed_when_it_is_asked_for(stage: Stage, exports: Exports) -
 
 
 @pytest.mark.parametrize(
-    ("body", "named"),
+    ("body", "field"),
     [
         ({}, "date"),
         ({"date": None}, "date"),
@@ -185,19 +185,19 @@ def test_the_day_is_fixed_when_it_is_asked_for(stage: Stage, exports: Exports) -
         ({"date": DAY, "fields": [None]}, "fields"),
     ],
 )
-def test_what_it_refuses(exports: Exports, body: dict[str, Any], named: str) -> None:
-    errors = exports.refused(**body)
-    assert named in errors
-    assert errors[named][0].startswith(f"The {named} ")
+def test_bad_requests_are_refused(exports: Exports, body: dict[str, Any], field: str) -> None:
+    errors = exports.refusal(**body)
+    assert field in errors
+    assert errors[field][0].startswith(f"The {field} ")
 
 
 def test_members_it_does_not_know_are_ignored(exports: Exports) -> None:
-    assert exports.whole(date=DAY, nonsense={"deep": [1.5]}, space_id=1) == []
+    assert exports.export(date=DAY, nonsense={"deep": [1.5]}, space_id=1) == []
 
 
 def test_a_hierarchy_field_brings_the_source(stage: Stage, contact_id: int, exports: Exports) -> None:
     stage.event(contact_id, amount=10)
-    (row,) = exports.whole(date=DAY, **CREDITED, fields=["campaign_id"])
+    (row,) = exports.export(date=DAY, **CREDITED, fields=["campaign_id"])
     assert row.keys() == {"id", "event_time_utc", "campaign_id", "source", "touchpoint_id"}
 
 
@@ -229,5 +229,5 @@ def test_any_text_arrives_as_it_was(stage: Stage, exports: Exports, texts: list[
     stage.connection.execute("DELETE FROM events WHERE space_id = %s", (stage.space_id,))
     for text in texts:
         stage.event(contact_id, event_time=day, order_name=text)
-    rows = exports.whole(date="2026-07-01", fields=["order_name"])
+    rows = exports.export(date="2026-07-01", fields=["order_name"])
     assert [row["order_name"] for row in reversed(rows)] == texts

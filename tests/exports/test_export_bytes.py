@@ -89,7 +89,7 @@ def _fill(stage: Stage) -> None:
     for number in range(5):
         stage.contact(
             id=100 + number, company_id=10 if number < 2 else None, created_at=_moment(number),
-            name=_of(TEXTS, number + 2), profile_field_1=_of(TEXTS, number),
+            name=_pick(TEXTS, number + 2), profile_field_1=_pick(TEXTS, number),
             profile_field_16=_amount(number), profile_field_26=_moment(number),
         )  # fmt: skip
         stage.identifier(100 + number, "email", f"person{number}@example.org")
@@ -99,32 +99,32 @@ def _fill(stage: Stage) -> None:
     stage.ad("ad", "711", "An ad\nof two lines")
     for number in range(20):
         stage.touchpoint(
-            100 + number % 5, _of(SOURCES, number * number % 11), id=1000 + number,
+            100 + number % 5, _pick(SOURCES, number * number % 11), id=1000 + number,
             company_id=10 if number % 5 < 2 else None,
             occurred_at=DAY - timedelta(hours=number % 16 * 7) + timedelta(hours=11),
-            **_of(ADS, number),
+            **_pick(ADS, number),
         )  # fmt: skip
     for number in range(14):
         stage.event(
             100 + number % 5, id=2000 + number, company_id=10 if number % 5 < 2 else None,
-            event_name=_of(("purchase", "sign_up", "custom_event_3"), number),
+            event_name=_pick(("purchase", "sign_up", "custom_event_3"), number),
             event_time=_moment(number), amount=_amount(number), is_upsell=number % 4 == 3,
-            order_id=None if number % 3 else f"order-{number}", order_name=_of(TEXTS, number),
-            event_url=_of(TEXTS, number + 3),
+            order_id=None if number % 3 else f"order-{number}", order_name=_pick(TEXTS, number),
+            event_url=_pick(TEXTS, number + 3),
         )  # fmt: skip
 
 
 def _moment(number: int) -> datetime:
     """Return a time of the day; several numbers get the same time."""
     return DAY + timedelta(
-        hours=23 if number % 2 else 11, minutes=number // 3, microseconds=_of(FRACTIONS, number)
+        hours=23 if number % 2 else 11, minutes=number // 3, microseconds=_pick(FRACTIONS, number)
     )
 
 
 def _amount(number: int) -> Decimal | None:
-    text = _of(AMOUNTS, number)
+    text = _pick(AMOUNTS, number)
     return None if text is None else Decimal(text)
 
 
-def _of(values: Sequence[T], number: int) -> T:
+def _pick(values: Sequence[T], number: int) -> T:
     return values[number % len(values)]

@@ -16,7 +16,7 @@ from tests.support.sizes import ROOT
 PAGE = (ROOT / "docs" / "exports.md").read_text()
 
 
-def documented(title: str) -> dict[str, str]:
+def documented_columns(title: str) -> dict[str, str]:
     """Return the columns and types of a table in the documentation, below a heading."""
     text = re.split(r"^#+ ", PAGE.partition(f"# {title}\n")[2], maxsplit=1, flags=re.MULTILINE)[0]
     rows = re.findall(r"^\| ((?:`\w+`[^|]*)) \| ([^|]+) \|", text, re.MULTILINE)
@@ -37,7 +37,7 @@ def test_it_works() -> None:
         ("Columns of contacts", tokens),
         ("Columns of companies", COMPANY_COLUMNS),
     ):
-        assert documented(title) == {column.name: str(column.type) for column in column_list}, title
+        assert documented_columns(title) == {column.name: str(column.type) for column in column_list}, title
     assert re.findall(r"^\| ([a-z ]+) \| [^|]+\| [^|]+\| `[A-Z]", PAGE, re.MULTILINE) == [
         str(column_type) for column_type in ColumnType
     ]
@@ -53,12 +53,12 @@ def test_types_are_those_of_the_schemas() -> None:
     for name, field in FIELDS.items():
         schema = schemas[name]
         variants = schema.get("anyOf", [schema])
-        kinds = [kind for variant in variants for kind in _listed(variant.get("type", "string"))]
+        kinds = [kind for variant in variants for kind in _as_list(variant.get("type", "string"))]
         assert names[field.type] in kinds, name
         assert (field.type is ColumnType.MOMENT) == (
             "date-time" in [variant.get("format") for variant in variants]
         )
 
 
-def _listed(kinds: str | list[str]) -> list[str]:
+def _as_list(kinds: str | list[str]) -> list[str]:
     return [kinds] if isinstance(kinds, str) else kinds

@@ -42,7 +42,7 @@ RISKY = ("=1", "'=1", '"=', " \ufeff=1", "'\t", "+1 x", "+1", "'+1")
 EXAMPLES = campaign_size("HEADWATER_FORMAT_EXAMPLES", 25, 2000)
 
 
-class Collected:
+class MemorySink:
     """A sink in memory."""
 
     def __init__(self) -> None:
@@ -68,7 +68,7 @@ def split_csv(text: str) -> list[list[str | None]]:
     return rows
 
 
-def plain(text: str) -> str:
+def strip_prefix(text: str) -> str:
     """Return a text without the prefix that keeps a spreadsheet from running it."""
     skipped_characters, formula = "\\s'\"\x00-\x1f\u200b-\u200f\u2060\ufeff", "=+\\-@\uff1d\uff0b\uff0d\uff20"
     return re.sub(f"^'([{skipped_characters}]*[{formula}]|'*[\t\r\n])", r"\1", text)
@@ -79,7 +79,7 @@ def from_csv(text: str, columns: Sequence[LineColumn]) -> list[list[Any]]:
     assert header == [column.name for column in columns]
     parsers: dict[ColumnType, Callable[[str], Any]] = {
         ColumnType.WHOLE: int, ColumnType.AMOUNT: Decimal, ColumnType.NUMBER: Decimal,
-        ColumnType.BOOLEAN: {"true": True, "false": False}.__getitem__, ColumnType.TEXT: plain,
+        ColumnType.BOOLEAN: {"true": True, "false": False}.__getitem__, ColumnType.TEXT: strip_prefix,
         ColumnType.MOMENT: datetime.fromisoformat, ColumnType.TEXTS: json.loads,
     }  # fmt: skip
     return [
@@ -93,12 +93,12 @@ def from_ndjson(lines: Sequence[str], columns: Sequence[LineColumn]) -> list[lis
     rows = [json.loads(line, parse_float=Decimal) for line in lines]
     decimals = {ColumnType.AMOUNT, ColumnType.NUMBER}
 
-    def value(found: Any, kind: ColumnType) -> Any:
-        if found is not None and kind in decimals:
-            return Decimal(found)
-        if found is not None and kind is ColumnType.MOMENT:
-            return datetime.fromisoformat(found)
-        return found
+    def value(cell: Any, kind: ColumnType) -> Any:
+        if cell is not None and kind in decimals:
+            return Decimal(cell)
+        if cell is not None and kind is ColumnType.MOMENT:
+            return datetime.fromisoformat(cell)
+        return cell
 
     assert all(list(row) == [column.name for column in columns] for row in rows)
     return [[value(row[column.name], column.type) for column in columns] for row in rows]
@@ -113,7 +113,7 @@ def from_parquet(data: bytes, columns: Sequence[LineColumn]) -> list[list[Any]]:
 def in_format(
     write: Callable[..., None], lines: Sequence[str], columns: Sequence[LineColumn] = TYPES
 ) -> bytes:
-    sink = Collected()
+    sink = MemorySink()
     middle = len(lines) // 2
     write([chunk for chunk in (lines[:middle], lines[middle:]) if chunk], columns, sink)
     return sink.data
@@ -124,7 +124,7 @@ def test_it_works(stage: Stage, exports: Exports) -> None:
     stage.event(contact, amount="12.50", order_id="", event_time=NOON)
     stage.event(contact, amount=None, order_id="-1\nö, 🛒 \U00020000", event_time=NOON)
     body = {"date": DAY, **CREDITED, "fields": EVERY_FIELD}
-    expected = exports.whole(**body)
+    expected = exports.export(**body)
     column_list = columns(name for name in FIELDS if name in expected[0])
     lines = [as_json(row) for row in expected]
     export_id = exports.ask(**body, format="csv")
@@ -261,11 +261,11 @@ def test_errors_come_through_the_writer_of_parquet() -> None:
     with pytest.raises(OSError, match="No space"):
         write_parquet([lines], column_list, Full())
     with pytest.raises(KeyboardInterrupt):
-        write_parquet(stop(), column_list, Collected())
+        write_parquet(stop(), column_list, MemorySink())
 
 
 @pytest.mark.parametrize(
-    ("body", "named"),
+    ("body", "field"),
     [
         ({"format": "xlsx"}, "format"),
         ({"format": "parquet", "compression": "gzip"}, "compression"),
@@ -276,15 +276,15 @@ def test_errors_come_through_the_writer_of_parquet() -> None:
         ({"whole_range": True}, "date"),
     ],
 )
-def test_what_is_refused(exports: Exports, body: dict[str, Any], named: str) -> None:
-    assert list(exports.refused(date=DAY, **body)) == [named]
+def test_bad_formats_are_refused(exports: Exports, body: dict[str, Any], field: str) -> None:
+    assert list(exports.refusal(date=DAY, **body)) == [field]
 
 
 def test_parquet_without_its_package_is_refused_with_a_reason(
     exports: Exports, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("headwater.exports.kinds.can_write_parquet", lambda: False)
-    errors = exports.refused(date=DAY, format="parquet")
+    errors = exports.refusal(date=DAY, format="parquet")
     assert errors == {"format": ["The format cannot be parquet: headwater[parquet] is not installed."]}
 
 
@@ -295,15 +295,15 @@ def test_names_say_what_files_hold() -> None:
         FileForm.parse_name("x.xlsx")
 
 
-@given(sizes=st.lists(st.integers(1, 9), max_size=8), most=st.integers(1, 12))
-def test_lines_are_read_in_files_of_their_size(sizes: list[int], most: int) -> None:
+@given(sizes=st.lists(st.integers(1, 9), max_size=8), limit=st.integers(1, 12))
+def test_lines_are_read_in_files_of_their_size(sizes: list[int], limit: int) -> None:
     numbers = iter(range(sum(sizes)))
     batches = ([str(next(numbers)) for _ in range(size)] for size in sizes)
     reader, files = LineReader(batches, lambda _: None), list[list[str]]()
     while not files or not reader.is_at_end:
-        files.append([line for lines in reader.read(most) for line in lines])
+        files.append([line for lines in reader.read(limit) for line in lines])
     assert [line for lines in files for line in lines] == [str(n) for n in range(sum(sizes))]
-    assert {len(lines) for lines in files[:-1]} <= {most}
+    assert {len(lines) for lines in files[:-1]} <= {limit}
     assert files[-1] or files == [[]]
 
 

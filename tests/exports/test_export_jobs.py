@@ -60,10 +60,10 @@ def files(folder: Path) -> set[str]:
 
 
 @contextmanager
-def small_files(most: int) -> Iterator[None]:
-    """Limit files to `most` bytes, as if the disk were full."""
+def small_files(limit: int) -> Iterator[None]:
+    """Limit files to `limit` bytes, as if the disk were full."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (most, before[1]))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
     try:
         yield
     finally:
@@ -167,7 +167,7 @@ def test_the_reason_outlives_an_attempt_that_was_killed(stage: Stage, exports: E
 
 
 @pytest.mark.parametrize(
-    ("error", "told"),
+    ("error", "message"),
     [
         (OSError(errno.ENOSPC, "x"), "No space left in the storage of export files."),
         (OSError(errno.EDQUOT, "x"), "No space left in the storage of export files."),
@@ -180,8 +180,8 @@ def test_the_reason_outlives_an_attempt_that_was_killed(stage: Stage, exports: E
         (ValueError("secret"), "An internal error (ValueError); see the worker's log."),
     ],
 )  # fmt: skip
-def test_every_reason_is_told_in_words(error: Exception, told: str) -> None:
-    assert explain_failure(error) == told
+def test_every_reason_is_told_in_words(error: Exception, message: str) -> None:
+    assert explain_failure(error) == message
 
 
 FAILPOINTS = ("export_before_copy", "export_before_close", "export_before_complete")

@@ -24,7 +24,7 @@ def link(exports: Exports) -> str:
     return exports.status(export_id)["download_url"]
 
 
-def with_query(link: str, **changes: str | None) -> str:
+def change_query(link: str, **changes: str | None) -> str:
     parts = urlsplit(link)
     query = {**dict(parse_qsl(parts.query)), **changes}
     parameters = {name: value for name, value in query.items() if value is not None}
@@ -86,7 +86,7 @@ def test_names_cannot_be_guessed(exports: Exports) -> None:
 def test_a_link_that_was_changed_is_refused(
     exports: Exports, link: str, change: dict[str, str | None]
 ) -> None:
-    response = exports.fetch(with_query(link, **change))
+    response = exports.fetch(change_query(link, **change))
     assert response.status_code == 403
     assert response.json() == {"message": "This link is not valid, or it has expired."}
 

@@ -60,21 +60,21 @@ def test_it_works(stage: Stage, exports: Exports) -> None:
 def test_a_range_of_events(stage: Stage, exports: Exports) -> None:
     contact_id = stage.contact()
     ids = [stage.event(contact_id, event_time=NOON + timedelta(days=day)) for day in range(-3, 3)]
-    assert [row["id"] for row in exports.whole(**RANGE)] == [ids[3], ids[2]]
-    all_ids = [row["id"] for row in exports.whole(whole_range=True)]
+    assert [row["id"] for row in exports.export(**RANGE)] == [ids[3], ids[2]]
+    all_ids = [row["id"] for row in exports.export(whole_range=True)]
     assert all_ids == ids[::-1]
     future = stage.event(contact_id, event_time="2100-01-01 00:00Z")
-    assert future not in [row["id"] for row in exports.whole(whole_range=True)], "until now"
-    assert [row["id"] for row in exports.whole(date=DAY, **RANGE)] == [ids[3]], "a day, as ever"
+    assert future not in [row["id"] for row in exports.export(whole_range=True)], "until now"
+    assert [row["id"] for row in exports.export(date=DAY, **RANGE)] == [ids[3]], "a day, as ever"
 
 
 @pytest.mark.parametrize("kind", ["contacts", "companies"])
 def test_all_of_a_kind(stage: Stage, exports: Exports, kind: str) -> None:
     make = stage.contact if kind == "contacts" else stage.company
     ids = [make(created_at=NOON - timedelta(days=day * 400)) for day in range(3)]
-    assert [row["id"] for row in exports.whole(kind, whole_range=True)] == ids
-    assert list(exports.refused(kind, whole_range=True, **RANGE)) == ["start_date", "end_date"]
-    assert list(exports.refused(kind, whole_range=False)) == ["start_date", "end_date"]
+    assert [row["id"] for row in exports.export(kind, whole_range=True)] == ids
+    assert list(exports.refusal(kind, whole_range=True, **RANGE)) == ["start_date", "end_date"]
+    assert list(exports.refusal(kind, whole_range=False)) == ["start_date", "end_date"]
 
 
 def test_files_of_several_formats(stage: Stage, exports: Exports) -> None:

@@ -225,7 +225,7 @@ def test_its_runs_are_no_exports_of_the_api(stage: Stage, exports: Exports) -> N
 
 
 @pytest.mark.parametrize(
-    ("body", "named"),
+    ("body", "field"),
     [
         ({}, "table"),
         ({"table": "orders"}, "table"),
@@ -245,10 +245,10 @@ def test_its_runs_are_no_exports_of_the_api(stage: Stage, exports: Exports) -> N
         ({"table": "events", "format": "parquet", "compression": "gzip"}, "compression"),
     ],
 )
-def test_what_is_refused(exports: Exports, body: dict[str, Any], named: str) -> None:
+def test_bad_schedules_are_refused(exports: Exports, body: dict[str, Any], field: str) -> None:
     response = exports.api.send("POST", "/exports/schedules", json=body)
     assert response.status_code == 422, response.text
-    assert list(response.json()["errors"]) == [named]
+    assert list(response.json()["errors"]) == [field]
 
 
 def test_names_differ_and_there_is_an_end_to_them(stage: Stage, exports: Exports) -> None:
@@ -278,14 +278,14 @@ MOMENTS = st.datetimes(datetime(2011, 12, 1), datetime(2012, 1, 30), timezones=s
 
 @given(
     zone=ZONES, start=MOMENTS, cadence=st.sampled_from(ExportCadence),
-    pauses=st.lists(st.integers(0, 100), min_size=1, max_size=12), rewritten=st.integers(0, 3),
+    pauses=st.lists(st.integers(0, 100), min_size=1, max_size=12), rewritten_days=st.integers(0, 3),
 )  # fmt: skip
 def test_every_day_is_written_when_it_is_over(
-    zone: ZoneInfo, start: datetime, cadence: ExportCadence, pauses: list[int], rewritten: int
+    zone: ZoneInfo, start: datetime, cadence: ExportCadence, pauses: list[int], rewritten_days: int
 ) -> None:
     """However late the runs are, no day is missed, and every day is exported in full once it has ended."""
     first = start.astimezone(zone).date()
-    days, written_days, now = ScheduleDays(cadence, first, first, rewritten), set[date](), start
+    days, written_days, now = ScheduleDays(cadence, first, first, rewritten_days), set[date](), start
     for pause in pauses:
         now = next_run(cadence, now, zone) + timedelta(hours=pause)
         today = now.astimezone(zone).date()
@@ -293,9 +293,9 @@ def test_every_day_is_written_when_it_is_over(
         assert all(first <= day <= today for day in run_days)
         assert run_days == sorted(set(run_days))
         last = days.last_day(now, zone)
-        due_days = {last - DAY * back for back in range(rewritten + 1)}
+        due_days = {last - DAY * back for back in range(rewritten_days + 1)}
         assert {day for day in due_days if day >= first} <= set(run_days)
         written_days |= {day for day in run_days if day < today}
-        days = ScheduleDays(cadence, first, days.next_day_after(now, zone), rewritten)
+        days = ScheduleDays(cadence, first, days.next_day_after(now, zone), rewritten_days)
         over = {first + DAY * n for n in range((today - first).days)}
         assert written_days == over

@@ -72,9 +72,9 @@ def test_it_works(bucket: Storage) -> None:
     assert httpx.get(link).status_code == 404
 
 
-@pytest.mark.parametrize("place", ["bucket", "folder"])
-def test_a_file_is_read_from_any_place(place: str, request: pytest.FixtureRequest) -> None:
-    storage: Storage = request.getfixturevalue(place)
+@pytest.mark.parametrize("storage_name", ["bucket", "folder"])
+def test_a_file_is_read_from_any_place(storage_name: str, request: pytest.FixtureRequest) -> None:
+    storage: Storage = request.getfixturevalue(storage_name)
     with storage.create("up.upload", "up.upload") as sink:
         sink.write(b"head" + b"x" * 9_000_000 + b"end")
     assert storage.read_head("up.upload", 4) == b"head"
@@ -170,12 +170,12 @@ def test_a_bucket_that_is_not_there_fails_the_job(
 
 
 @pytest.mark.parametrize("url", ["s3://bucket", "gs://b/path", "az://account/b", FOLDER])
-def test_urls_it_takes(url: str) -> None:
+def test_valid_urls_are_accepted(url: str) -> None:
     assert read_settings({"HEADWATER_STORAGE_URL": url}).storage_url == url
 
 
 @pytest.mark.parametrize("url", ["bucket", "s3:///x", "http://x/y", "ftp://x", "file://x/y", "file:x"])
-def test_urls_it_refuses(url: str) -> None:
+def test_bad_urls_are_refused(url: str) -> None:
     variables: Mapping[str, str] = {"HEADWATER_STORAGE_URL": url}
     with pytest.raises(SettingError, match="HEADWATER_STORAGE_URL"):
         read_settings(variables)

@@ -28,19 +28,19 @@ def test_it_works(desk: Ga4Desk) -> None:
     assert desk.rows("reason", table="duplicates") == [("order_id",)]
     assert desk.rows("url", "referrer_host", table="hits") == [(LANDING, "google.com")]
     assert desk.rows("DISTINCT source_mask") != [(0,)]
-    assert desk.ignored() == [("session_start", "unknown_event", 1)]
+    assert desk.wait_for_ignored() == [("session_start", "unknown_event", 1)]
 
 
 class TestEvents:
     @pytest.mark.parametrize(
-        ("sent", "stored"),
+        ("name", "stored_value"),
         [("generate_lead", "lead_generated"), ("sign_up", "sign_up"), ("view_item", "view_content"),
          ("add_to_cart", "add_to_cart"), ("begin_checkout", "initiate_checkout"),
          ("add_payment_info", "add_payment_info"), ("subscribe", "subscribe")],
     )  # fmt: skip
-    def test_a_known_name(self, desk: Ga4Desk, sent: str, stored: str) -> None:
-        desk.collect(event(sent, value=7.5, currency="USD"))
-        assert desk.rows("event_name", "currency", "amount::text") == [(stored, "USD", "7.5000")]
+    def test_a_known_name(self, desk: Ga4Desk, name: str, stored_value: str) -> None:
+        desk.collect(event(name, value=7.5, currency="USD"))
+        assert desk.rows("event_name", "currency", "amount::text") == [(stored_value, "USD", "7.5000")]
 
     def test_a_label_names_a_custom_event(self, desk: Ga4Desk) -> None:
         desk.label("event_labels", "event_name", custom_event_3="tutorial_begin")
@@ -62,19 +62,19 @@ class TestEvents:
     def test_hashes_find_no_contact(self, desk: Ga4Desk) -> None:
         desk.collect(event("sign_up"), user_data={"sha256_email_address": ["0" * 64]})
         assert desk.rows("event_name") == [("sign_up",)]
-        assert desk.ignored() == [("user_data", "hashed", 1)]
+        assert desk.wait_for_ignored() == [("user_data", "hashed", 1)]
 
 
 class TestRefunds:
     @pytest.mark.parametrize(
-        ("params", "stored"),
+        ("params", "stored_value"),
         [({}, "-20.25"), ({"value": 5}, "-5.00"),
          ({"items": [{"item_id": "a", "price": 1.1, "quantity": 3}, {"price": "0.2"}]}, "-3.50")],
     )  # fmt: skip
-    def test_the_amount(self, desk: Ga4Desk, params: dict[str, Any], stored: str) -> None:
+    def test_the_amount(self, desk: Ga4Desk, params: dict[str, Any], stored_value: str) -> None:
         desk.collect(event("purchase", transaction_id="T1", value=20.25))
         desk.collect(event("refund", transaction_id="T1", **params))
-        assert desk.amounts() == [stored, "20.25"]
+        assert desk.amounts() == [stored_value, "20.25"]
 
     def test_a_repeated_refund_counts_once(self, desk: Ga4Desk) -> None:
         desk.collect(event("purchase", transaction_id="T1", value=20))
@@ -130,7 +130,7 @@ class TestPages:
         desk.collect(event("purchase", transaction_id="T1", value=45))
         assert desk.view(event("refund", transaction_id="T1")).status_code == 204
         assert desk.amounts() == ["45.00"]
-        assert desk.ignored() == [("refund", "from_page", 1)]
+        assert desk.wait_for_ignored() == [("refund", "from_page", 1)]
 
     def test_the_request_is_the_visitors(self, desk: Ga4Desk) -> None:
         desk.view(event("page_view", page_location=LANDING), event("sign_up"), ip_override="1.1.1.1")

@@ -22,7 +22,7 @@ def test_it_works(desk: Ga4Desk) -> None:
     ]
     assert messages[1][2] == "The params.value must be a number."
     assert desk.rows("id") == []
-    assert desk.counted() == []
+    assert desk.ignored_counts() == []
 
 
 def test_a_valid_request(desk: Ga4Desk) -> None:

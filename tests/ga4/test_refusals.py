@@ -30,7 +30,7 @@ def test_it_works(desk: Ga4Desk) -> None:
         "errors": {"events.0.params.value": [rule]},
     }
     assert desk.rows("event_name") == [("sign_up",)]
-    assert desk.ignored() == [("value", "invalid", 1)]
+    assert desk.wait_for_ignored() == [("value", "invalid", 1)]
     single_answer = desk.request({**BODY, "events": [refused_event]})
     assert (single_answer.status_code, single_answer.json()["errors"]) == (
         422,
@@ -131,11 +131,11 @@ MEMBERS = (
         {"client_id": ANY | st.just("a1"), "events": ANY | st.lists(EVENTS, max_size=3)},
         optional=dict.fromkeys(MEMBERS, ANY),
     ),
-    from_page=st.booleans(),
+    is_from_page=st.booleans(),
     path=st.sampled_from(["mp/collect", "debug/mp/collect"]),
 )
-def test_any_json_gets_an_answer_in_words(desk: Ga4Desk, body: Any, from_page: bool, path: str) -> None:
-    key, headers = (desk.site.key, PAGE) if from_page else (desk.key, {})
+def test_any_json_gets_an_answer_in_words(desk: Ga4Desk, body: Any, is_from_page: bool, path: str) -> None:
+    key, headers = (desk.site.key, PAGE) if is_from_page else (desk.key, {})
     answer = desk.request(body, key, headers, path)
     assert answer.status_code in (200, 204, 422), answer.text
     assert answer.status_code == 204 or answer.json().keys() <= {"message", "errors", "validationMessages"}

@@ -41,7 +41,7 @@ class Figures:
     """The measurements."""
 
     accepted: int = 0
-    stored: int = 0
+    stored_count: int = 0
     hostile: int = 0
     broken: list[int] = field(default_factory=list[int])
     """Status codes of server errors in answers to hostile requests."""
@@ -53,7 +53,7 @@ class Figures:
         return sorted(self.health)[int(len(self.health) * part)]
 
 
-async def _hostile(client: httpx.AsyncClient, site_key: str, key: str, figures: Figures) -> None:
+async def _attack_repeatedly(client: httpx.AsyncClient, site_key: str, key: str, figures: Figures) -> None:
     """Send one request of each kind repeatedly, until cancelled."""
     hostile_bodies = [make(SIZE) for make in bodies().values()]
     body_start = b'{"site":"' + site_key.encode() + b'","token":"t","items":'
@@ -79,7 +79,9 @@ async def _hostile(client: httpx.AsyncClient, site_key: str, key: str, figures: 
                 figures.broken.append(answer.status_code)
 
 
-async def _honest(client: httpx.AsyncClient, sender: int, key: str, rate: float, figures: Figures) -> None:
+async def _send_honest_events(
+    client: httpx.AsyncClient, sender: int, key: str, rate: float, figures: Figures
+) -> None:
     """Send events in batches at a steady rate, and count the acknowledged ones."""
     pause = EVENTS_A_REQUEST / rate
     headers = {"Authorization": f"Bearer {key}"}
@@ -105,7 +107,7 @@ async def _health(client: httpx.AsyncClient, figures: Figures) -> None:
         await asyncio.sleep(HEALTH_EVERY)
 
 
-async def _for(
+async def _work_for(
     seconds: float, works: list[Callable[[], Awaitable[None]]], is_enough: Callable[[], bool]
 ) -> None:
     """Work for this time, or longer on a slow machine, until it is enough."""
@@ -130,12 +132,12 @@ async def _attack(url: str, seconds: float, rate: int, keys: tuple[str, str]) ->
         httpx.AsyncClient(base_url=url, timeout=timeout, headers={"User-Agent": CHROME}) as good_client,
         httpx.AsyncClient(base_url=url, timeout=timeout) as watch,
     ):
-        await _for(
+        await _work_for(
             seconds,
             [
-                lambda: _hostile(bad_client, site_key, key, figures),
+                lambda: _attack_repeatedly(bad_client, site_key, key, figures),
                 *(
-                    partial(_honest, good_client, sender, key, rate / SENDERS, figures)
+                    partial(_send_honest_events, good_client, sender, key, rate / SENDERS, figures)
                     for sender in range(SENDERS)
                 ),
                 lambda: _health(watch, figures),
@@ -152,18 +154,18 @@ def run(directory: Path, seconds: float, rate: int) -> Figures:
         with psycopg.connect(Embedded(directory / "data").url, autocommit=True) as connection:
             stage = make_stage(connection)
             site = make_site(stage, url)
-            (api,) = service.named("api")
+            (api,) = service.find_children("api")
             asyncio.run(_attack(url, 2.0, rate, (site.key, stage.key)))  # warm-up
             before = api.memory_info().rss
-            warm = _stored(connection, stage.space_id)
+            warm = _count_honest_events(connection, stage.space_id)
             figures = asyncio.run(_attack(url, seconds, rate, (site.key, stage.key)))
             figures.growth = api.memory_info().rss - before
-            figures.stored = _stored(connection, stage.space_id) - warm
+            figures.stored_count = _count_honest_events(connection, stage.space_id) - warm
         service.stop()
     return figures
 
 
-def _stored(connection: psycopg.Connection, space_id: int) -> int:
+def _count_honest_events(connection: psycopg.Connection, space_id: int) -> int:
     """Return the number of honest events, processed or waiting."""
     row = connection.execute(
         "SELECT (SELECT count(*) FROM inbox WHERE space_id = %(space)s AND kind = 'event')"
@@ -179,7 +181,7 @@ def main() -> None:
         figures = run(Path(folder), seconds, 500)
     sys.stdout.write(
         f"{figures.hostile} hostile requests, {len(figures.broken)} failures of the server;"
-        f" {figures.accepted} events accepted, {figures.stored} stored;"
+        f" {figures.accepted} events accepted, {figures.stored_count} stored;"
         f" /healthz p50 {figures.health_at(0.5) * 1000:.0f} ms,"
         f" p99 {figures.health_at(0.99) * 1000:.0f} ms;"
         f" memory {figures.growth / 1e6:+.0f} MB\n"

@@ -134,10 +134,10 @@ def _report(body: bytes) -> object:
     report = page_body.report(NOW)
     for item in page_body.items():
         is_page(item)
-    return [_accepted(item, report) for item in page_body.items()]
+    return [_accept_item(item, report) for item in page_body.items()]
 
 
-def _accepted(item: Any, report: Any) -> object:
+def _accept_item(item: Any, report: Any) -> object:
     try:
         return accept_item(item, browser(report), SITE, NOW)
     except Invalid as invalid:
@@ -145,7 +145,7 @@ def _accepted(item: Any, report: Any) -> object:
         raise
 
 
-def _posted(body: bytes, handle: Callable[[Request], Any]) -> object:
+def _post(body: bytes, handle: Callable[[Request], Any]) -> object:
     """Run a reader of request bodies."""
 
     async def receive() -> dict[str, Any]:
@@ -177,14 +177,14 @@ def _read_events(query: Input) -> object:
     return events.read_list_events(query, SPACE, events.cursors(query, b"k", 1), MOMENT)
 
 
-def _called(tool: Any, given: Any) -> object:
+def _call_tool(tool: Any, arguments: Any) -> object:
     """Check an assistant's arguments that match no tool."""
-    if not isinstance(given, dict):
+    if not isinstance(arguments, dict):
         return None
     try:
-        tool.check(tidy(given, tool.arguments))
-        _read_contacts(JsonInput(given))
-        refuse_bad_text(given)
+        tool.check(tidy(arguments, tool.arguments))
+        _read_contacts(JsonInput(arguments))
+        refuse_bad_text(arguments)
     except Invalid as error:
         return tool.explain(error)
     return None
@@ -215,11 +215,11 @@ def _functions(text: str) -> None:
                 call.find(MappingInput({"a": value}, {}))
 
 
-def _logged(text: str) -> str:
+def _log_line(text: str) -> str:
     return as_text({"timestamp": MOMENT.isoformat(), "level": "info", "event": text, "x": text})
 
 
-def _answered(body: bytes) -> object:
+def _read_answer(body: bytes) -> object:
     return answers.read_object(EgressResponse(status=200, body=body))
 
 
@@ -271,7 +271,7 @@ TEXT_DOORS = [
     *SPEND_TEXT_DOORS,
     *SSO_TEXT_DOORS,
     Door("logs.mask", mask, MB),
-    Door("log_lines.as_text", _logged, HEADERS),
+    Door("log_lines.as_text", _log_line, HEADERS),
     Door("emails.parse_written_email", parse_written_email, MB),
     Door("companies.business_domain", business_domain, 320),
     Door("agents.read_agent", read_agent, HEADERS),
@@ -335,14 +335,14 @@ JSON_DOORS = [
     *SSO_JSON_DOORS,
     *SEGMENT_JSON_DOORS,
     *GA4_JSON_DOORS,
-    Door("read_json", lambda body: _posted(body, read_json), MB),
+    Door("read_json", lambda body: _post(body, read_json), MB),
     Door("decode_storable", decode_storable, MB),
     Door("track", lambda body: EVENT_FORM.accept(body, NOW), MAX_TRACK_BODY),
     Door("touchpoint", lambda body: TOUCHPOINT_FORM.accept(body, NOW), MAX_TRACK_BODY),
     Door("batch", BatchEndpoint(None, EVENTS)._read, MAX_BATCH_BODY // 8),  # type: ignore[arg-type]
     Door("tracker", _report, MAX_REPORT),
     Door("mcp.message", check_message, MB),
-    Door("mcp.arguments", _object(partial(_called, TOOLS[7])), MB, slow=0.15, explains=True),
+    Door("mcp.arguments", _object(partial(_call_tool, TOOLS[7])), MB, slow=0.15, is_explanation=True),
     Door("oauth.registration", read_registration_body, REGISTRATION),
     Door("oauth.hosted", _hosted, client_metadata.MOST_BYTES),
     Door("webhooks", _drafts, MB, slow=0.2),  # five senders' rules in turn
@@ -354,9 +354,9 @@ JSON_DOORS = [
     Door("destinations", _object(read_new), MB),
     Door("spend.connections", _object(read_new_connection), MB),
     Door("watched_files", _object(partial(read_new_watched_file, allows_files=True)), MB),
-    Door("platforms.answer", _answered, MB, slow=FORWARDER),
+    Door("platforms.answer", _read_answer, MB, slow=FORWARDER),
     Door("masking.answer", Mask(["secret"], frozenset({"message"})).answer, 64 * KB, FORWARDER),
-    Door("forms", lambda body: _posted(body, read_posted), 64 * KB),
-    Door("forms.origin", lambda body: _posted(body, read_posted), HEADERS),
+    Door("forms", lambda body: _post(body, read_posted), 64 * KB),
+    Door("forms.origin", lambda body: _post(body, read_posted), HEADERS),
 ]
 """Readers of bodies."""

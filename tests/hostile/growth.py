@@ -54,26 +54,26 @@ class Door:
     run: Run[Any]
     longest: int
     slow: float = SLOW
-    explains: bool = False
+    is_explanation: bool = False
     """Whether a returned text is an explanation. A raised refusal always is."""
 
 
-def seconds(run: Run[T], make: Make[T], size: int, times: int, first: int = 0) -> float:
+def seconds(run: Run[T], make: Make[T], size: int, times: int, first_turn: int = 0) -> float:
     """Return the best time for inputs of about this size. Each input is a little shorter than the previous
     one, because a reader may use only the beginning of a longer one and have it cached.
     """
     best = float("inf")
-    for turn in range(first, first + times):
+    for turn in range(first_turn, first_turn + times):
         value = make(size - APART * turn if size > ONCE else size)
         start = time.thread_time()
-        _quietly(run, value)
+        _run_quietly(run, value)
         best = min(best, time.thread_time() - start)
         if best < NOTICED / 10:
             break
     return best
 
 
-def _quietly(run: Run[T], value: T) -> object:
+def _run_quietly(run: Run[T], value: T) -> object:
     try:
         return run(value)
     except Exception as error:  # noqa: BLE001 - a refusal is an answer, too
@@ -84,9 +84,9 @@ def complaint(door: Door, make: Make[Any]) -> str | None:
     """Return what is wrong with how a door handles inputs of increasing size, or None. The first call is not
     measured, because it may import a library.
     """
-    _quietly(door.run, make(UNMEASURED))
+    _run_quietly(door.run, make(UNMEASURED))
     reader = _MeasuredReader(door)
-    fault = _too_slow(replace(door, run=reader), make)
+    fault = _find_slow_size(replace(door, run=reader), make)
     if fault is None and reader.answer_bytes > LONGEST_ANSWER:
         fault = f"an answer of {reader.answer_bytes} bytes to {door.longest}"
     return fault
@@ -102,11 +102,11 @@ class _MeasuredReader:
         self.answer_bytes = 0
 
     def __call__(self, value: Any) -> None:
-        length = answer_length(_quietly(self._door.run, value), explains=self._door.explains)
+        length = answer_length(_run_quietly(self._door.run, value), is_explanation=self._door.is_explanation)
         self.answer_bytes = max(self.answer_bytes, length)
 
 
-def _too_slow(door: Door, make: Make[Any]) -> str | None:
+def _find_slow_size(door: Door, make: Make[Any]) -> str | None:
     """Judge sizes that increase in small steps, then by STEP. After SCREEN, linear readers continue with the
     largest size. The sizes between are measured if its time is longer than its length explains.
     """
@@ -131,19 +131,19 @@ def _too_slow(door: Door, make: Make[Any]) -> str | None:
     return None
 
 
-def _judge(door: Door, make: Make[Any], size: int, before: float) -> tuple[str | None, float]:
-    """Return the fault at a size, if any, and the seconds it takes. `before` is the time of a smaller
+def _judge(door: Door, make: Make[Any], size: int, former_seconds: float) -> tuple[str | None, float]:
+    """Return the fault at a size, if any, and the seconds it takes. `former_seconds` is the time of a smaller
     size.
     """
     duration = seconds(door.run, make, size, 1)
     if duration > door.slow * FAR and size <= ONCE:
         return f"{duration * 1000:.1f} ms for {size} characters", duration
-    if _is_fault(door, duration, before, size):  # once more, with patience
+    if _is_fault(door, duration, former_seconds, size):  # once more, with patience
         pace = measure_pace()
         duration = min(duration, seconds(door.run, make, size, AGAIN, 1))
         door = replace(door, slow=door.slow * max(1.0, pace, measure_pace()))
         smaller_size = max(size // STEP, LEAST_FRESH)
-        smaller = seconds(door.run, make, smaller_size, AGAIN, 1) if size > ONCE else before
+        smaller = seconds(door.run, make, smaller_size, AGAIN, 1) if size > ONCE else former_seconds
         if _is_fault(door, duration, smaller, size):
             comparison = f"{smaller * 1000:.1f} ms for {smaller_size}"
             return f"{duration * 1000:.1f} ms for {size} characters, {comparison}", duration
@@ -160,11 +160,11 @@ def measure_pace() -> float:
     return best / AT_REST
 
 
-def _is_fault(door: Door, taken: float, before: float, size: int) -> bool:
-    if taken > door.slow:
+def _is_fault(door: Door, seconds_taken: float, former_seconds: float, size: int) -> bool:
+    if seconds_taken > door.slow:
         return True
-    grows = taken > before * STEP * FASTER_THAN_INPUT
-    return taken > NOTICED and grows and size > ONCE
+    grows = seconds_taken > former_seconds * STEP * FASTER_THAN_INPUT
+    return seconds_taken > NOTICED and grows and size > ONCE
 
 
 def _sizes(longest: int) -> Iterator[int]:
@@ -175,14 +175,14 @@ def _sizes(longest: int) -> Iterator[int]:
     yield longest
 
 
-def answer_length(answer: object, *, explains: bool) -> int:
+def answer_length(answer: object, *, is_explanation: bool) -> int:
     """Return the bytes of an explanation: of a refusal's body, or else of its text."""
     body = getattr(answer, "body", None)
     if callable(body):
         return len(body())  # type: ignore[arg-type]
     if isinstance(answer, BaseException):
         return len(str(answer)) + sum(len(str(argument)) for argument in answer.args)
-    return len(answer) if explains and isinstance(answer, str) else 0
+    return len(answer) if is_explanation and isinstance(answer, str) else 0
 
 
 def clear_caches() -> None:

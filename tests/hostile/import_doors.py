@@ -32,7 +32,7 @@ NOW = 1_800_000_000.0
 SPACE = make_space()
 
 
-def _written(text: str) -> None:
+def _read_cell(text: str) -> None:
     """Read an uploaded file's cell as an amount and as a time."""
     DecimalsSurvey().add([text])
     DatesSurvey().add([text])
@@ -43,7 +43,7 @@ def _written(text: str) -> None:
     names_total(text)
 
 
-def _encoded(text: str) -> None:
+def _detect_encoding(text: str) -> None:
     """Detect the encoding of an uploaded file that is partly not UTF-8."""
     survey = EncodingSurvey()
     survey.add(text.encode("cp1252", "replace"), final=True)
@@ -71,7 +71,7 @@ def _order(text: str) -> None:
         map_columns([text], recognize_layout([text]))
 
 
-def _listed(text: str) -> None:
+def _read_order_list(text: str) -> None:
     """Read a shop's list of orders, and an amount in it."""
     answer = _read_json(EgressResponse(status=200, body=text.encode(errors="replace")))
     refunds = [{"total": text}]
@@ -96,10 +96,10 @@ def _order_list(text: str) -> None:
 
 IMPORT_DOORS = [
     Door("imports.order_list", _order_list, LONGEST_ROW),
-    Door("imports.shop", _listed, LONGEST_ROW),
+    Door("imports.shop", _read_order_list, LONGEST_ROW),
     Door("imports.order", _order, LONGEST_ROW),
     Door("imports.spend", _table, HEAD_BYTES),
     Door("imports.delimiter", detect_delimiter, HEAD_BYTES),
-    Door("imports.encoding", _encoded, HEAD_BYTES),
-    Door("imports.notation", _written, LONGEST_ROW),
+    Door("imports.encoding", _detect_encoding, HEAD_BYTES),
+    Door("imports.notation", _read_cell, LONGEST_ROW),
 ]

@@ -25,17 +25,17 @@ def texts() -> dict[str, Make[str]]:
     makers: dict[str, Make[str]] = {}
     for unit in UNITS:
         for end in ("", "!g"):
-            makers[repr(unit + end)] = _repeated("", unit, end)
+            makers[repr(unit + end)] = _repeat_unit("", unit, end)
     for begin in ("http://", "mailto:a@", "Mozilla/5.0 ", "[", '"'):
         for unit in ("a", ":", ".", "a.", "-", "@", "%", " "):
-            makers[repr(begin + unit)] = _repeated(begin, unit, "")
+            makers[repr(begin + unit)] = _repeat_unit(begin, unit, "")
     return makers
 
 
-def _repeated(begin: str, unit: str, end: str) -> Make[str]:
+def _repeat_unit(prefix: str, unit: str, end: str) -> Make[str]:
     def make(size: int) -> str:
-        room = size - len(begin) - len(end)
-        return begin + unit * max(1, room // len(unit)) + end
+        room = size - len(prefix) - len(end)
+        return prefix + unit * max(1, room // len(unit)) + end
 
     return make
 
@@ -67,10 +67,10 @@ def bodies() -> dict[str, Make[bytes]]:
     }
     for name in FIELDS:
         for unit in ('"', "\x00", "\ud800", "a@"):
-            makers[f"{name} of {unit!r}"] = _text_in(name, unit)
-        makers[f"{name} of empty items"] = _items_in(name, "{}")
-        makers[f"{name} of wrong items"] = _items_in(name, '{"type":"page","profile_field_1":[]}')
-    makers["every field wrong"] = _every_field_wrong
+            makers[f"{name} of {unit!r}"] = _long_text(name, unit)
+        makers[f"{name} of empty items"] = _many_items(name, "{}")
+        makers[f"{name} of wrong items"] = _many_items(name, '{"type":"page","profile_field_1":[]}')
+    makers["every field wrong"] = _invalid_fields
     return makers
 
 
@@ -83,15 +83,15 @@ def _members(size: int, member: object) -> bytes:
     return ",".join(member(n) for n in range(max(1, size // 12))).encode()  # type: ignore[operator]
 
 
-def _text_in(name: str, unit: str) -> Make[bytes]:
-    return lambda size: json.dumps({name: unit * max(1, size // _written(unit))}).encode()
+def _long_text(name: str, unit: str) -> Make[bytes]:
+    return lambda size: json.dumps({name: unit * max(1, size // _json_size(unit))}).encode()
 
 
-def _written(unit: str) -> int:
+def _json_size(unit: str) -> int:
     return len(json.dumps(unit)) - 2
 
 
-def _items_in(name: str, item: str) -> Make[bytes]:
+def _many_items(name: str, item: str) -> Make[bytes]:
     def make(size: int) -> bytes:
         items: Iterable[str] = [item] * max(1, size // (len(item) + 1))
         return f'{{"{name}":[{",".join(items)}]}}'.encode()
@@ -99,7 +99,7 @@ def _items_in(name: str, item: str) -> Make[bytes]:
     return make
 
 
-def _every_field_wrong(size: int) -> bytes:
+def _invalid_fields(size: int) -> bytes:
     names = [*(f"profile_field_{n}" for n in range(1, 31)), "email", "amount", "url", "type", "key"]
     item = "{" + ",".join(f'"{name}":[]' for name in names) + "}"
-    return _items_in("items", item)(size)
+    return _many_items("items", item)(size)

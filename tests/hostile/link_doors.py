@@ -17,7 +17,7 @@ KB = 1024
 FIELD = 2048
 
 
-def _linked(text: str) -> object:
+def _build_link(text: str) -> object:
     parts = LinkParts("email", text)
     notes = check_link(text, parts, explain_visit(text, None), SHIPPED_ALONE, [text])
     return notes, check_host(text, [text]), build_link(text, parts)
@@ -31,6 +31,6 @@ LINK_DOORS = [
     Door("address_notes", note_address, LONGEST_ADDRESS),
     Door("live.page", page_of_line, FIELD),
     Door("visit", lambda text: explain_visit(text, text), LONGEST_ADDRESS),
-    Door("links", _linked, FIELD),
+    Door("links", _build_link, FIELD),
     Door("links.sheet", _sheet, 64 * KB),
 ]

@@ -47,7 +47,7 @@ LOCAL: Mapping[tuple[str, str], list[str]] = {
 class Use:
     """A pattern, and the methods that it is used with."""
 
-    where: str
+    location: str
     pattern: re.Pattern[Any]
     methods: frozenset[str]
 
@@ -101,16 +101,16 @@ def all_uses() -> list[Use]:
     """Return every pattern of the package. Fail when a pattern in the source can't be evaluated."""
     uses: dict[tuple[str, str, frozenset[str]], Use] = {}
     for name, module in modules().items():
-        for use in (*_in_values(name, module), *_in_source(name)):
-            key = (use.where, str(use.pattern.pattern), use.methods)
+        for use in (*_patterns_in_values(name, module), *_patterns_in_source(name)):
+            key = (use.location, str(use.pattern.pattern), use.methods)
             uses.setdefault(key, use)
     return list(uses.values())
 
 
-def _in_values(name: str, module: ModuleType) -> Iterator[Use]:
+def _patterns_in_values(name: str, module: ModuleType) -> Iterator[Use]:
     for variable, value in vars(module).items():
         for pattern in _patterns_in(value, 4):
-            methods = _methods_of(name, variable) if isinstance(value, re.Pattern) else None
+            methods = _called_methods(name, variable) if isinstance(value, re.Pattern) else None
             yield Use(f"{name}.{variable}", pattern, methods or frozenset({"search"}))
         if isinstance(value, type) and issubclass(value, Platform) and value.name_pattern:
             pattern = re.compile(value.name_pattern, re.ASCII)
@@ -123,7 +123,7 @@ def _patterns_in(value: Any, depth: int) -> Iterator[re.Pattern[Any]]:
     elif isinstance(value, Meta) and value.pattern is not None:
         yield re.compile(value.pattern)
     elif depth and isinstance(value, type) and issubclass(value, Struct):
-        yield from _patterns_of_fields(value, depth - 1)
+        yield from _field_patterns(value, depth - 1)
     elif (depth and get_origin(value) is Annotated) or (depth and isinstance(value, UnionType)):
         yield from _patterns_in(get_args(value), depth - 1)
     elif depth and isinstance(value, tuple | list | set | frozenset):
@@ -135,13 +135,13 @@ def _patterns_in(value: Any, depth: int) -> Iterator[re.Pattern[Any]]:
 
 
 @cache
-def _patterns_of_fields(struct: type, depth: int) -> tuple[re.Pattern[Any], ...]:
+def _field_patterns(struct: type, depth: int) -> tuple[re.Pattern[Any], ...]:
     # Without the struct's own names, because a member can have the name of its type.
     hints = get_type_hints(struct, localns={}, include_extras=True).values()
     return tuple(pattern for hint in hints for pattern in _patterns_in(hint, depth))
 
 
-def _methods_of(name: str, variable: str) -> frozenset[str] | None:
+def _called_methods(name: str, variable: str) -> frozenset[str] | None:
     """Return the methods that are called on a module's variable. For a public variable, search all modules.
     For one that is only passed on, return the methods that its module calls on a `pattern`. Return None
     without any.
@@ -165,7 +165,7 @@ def _calls() -> dict[str, dict[str, set[str]]]:
     return methods_by_variable
 
 
-def _in_source(name: str) -> Iterator[Use]:
+def _patterns_in_source(name: str) -> Iterator[Use]:
     for node in _nodes(name):
         if not isinstance(node, ast.Call):
             continue
@@ -174,10 +174,10 @@ def _in_source(name: str) -> Iterator[Use]:
             methods = frozenset({function.attr} - {"compile"} or {"search"})
             is_found = function.attr == "compile" and node in _nodes_at_top(name)
             if function.attr in FUNCTIONS and not is_found:
-                yield from _worked_out(name, node.args[0], methods, _flags(node))
+                yield from _evaluate_pattern(name, node.args[0], methods, _flags(node))
         for keyword in node.keywords:
             if keyword.arg == "pattern":
-                yield from _worked_out(name, keyword.value, frozenset({"search"}), 0)
+                yield from _evaluate_pattern(name, keyword.value, frozenset({"search"}), 0)
 
 
 def _is_name(node: ast.expr, name: str) -> bool:
@@ -191,14 +191,14 @@ def _flags(node: ast.Call) -> int:
     return 0
 
 
-def _worked_out(name: str, node: ast.expr, methods: frozenset[str], flags: int) -> Iterator[Use]:
+def _evaluate_pattern(name: str, node: ast.expr, methods: frozenset[str], flags: int) -> Iterator[Use]:
     text = ast.unparse(node)
     location = f"{name}:{node.lineno}"
     try:
         value = eval(text, dict(vars(modules()[name])))
     except NameError:
         listed_patterns = [
-            patterns for key, patterns in LOCAL.items() if key[0] == name and _same(key[1], text)
+            patterns for key, patterns in LOCAL.items() if key[0] == name and _is_same(key[1], text)
         ]
         assert listed_patterns, f"{location}: the pattern {text} depends on a local value; add it to LOCAL"
         for pattern in listed_patterns[0]:
@@ -210,8 +210,8 @@ def _worked_out(name: str, node: ast.expr, methods: frozenset[str], flags: int) 
         yield Use(location, re.compile(value, flags), methods)
 
 
-def _same(one: str, other: str) -> bool:
-    return ast.dump(ast.parse(one)) == ast.dump(ast.parse(other))
+def _is_same(pattern: str, other_pattern: str) -> bool:
+    return ast.dump(ast.parse(pattern)) == ast.dump(ast.parse(other_pattern))
 
 
 MOST_SIGNS = 9
@@ -226,7 +226,7 @@ def hard_units(pattern: str | bytes) -> list[tuple[str, str, str]]:
     in pairs, and characters it doesn't expect.
     """
     text = pattern if isinstance(pattern, str) else pattern.decode("latin-1")
-    signs, words = _drawn_from(parser.parse(text))
+    signs, words = _signs_and_words(parser.parse(text))
     alphabet = list(dict.fromkeys([*signs, *EVERYWHERE]))[: MOST_SIGNS + len(EVERYWHERE)]
     pairs = ["".join(pair) for pair in product(alphabet[:MOST_SIGNS], repeat=2)]
     units = list(dict.fromkeys([*alphabet, *pairs, *words]))
@@ -234,12 +234,12 @@ def hard_units(pattern: str | bytes) -> list[tuple[str, str, str]]:
     return [(begin, unit, end) for begin in beginnings for unit in units for end in ENDS]
 
 
-def hard_text(begin: str, unit: str, end: str, size: int) -> str:
+def hard_text(prefix: str, unit: str, end: str, size: int) -> str:
     """Return a text of about this size."""
-    return begin + unit * (size // len(unit)) + end
+    return prefix + unit * (size // len(unit)) + end
 
 
-def _drawn_from(tree: Any) -> tuple[list[str], list[str]]:
+def _signs_and_words(tree: Any) -> tuple[list[str], list[str]]:
     signs: dict[str, None] = {}
     words: dict[str, None] = {}
     _draw(tree, signs, words)
@@ -250,7 +250,7 @@ _SAMPLES = {"DIGIT": "0", "SPACE": " ", "WORD": "a", "NOT_DIGIT": "a", "NOT_SPAC
             "NOT_WORD": "-"}  # fmt: skip
 
 
-def _draw(nodes: Any, signs: dict[str, None], words: dict[str, None]) -> None:
+def _draw(nodes: Any, signs: dict[str, None], texts: dict[str, None]) -> None:
     word = ""
     for operation, value in nodes:
         name = str(operation)
@@ -259,16 +259,16 @@ def _draw(nodes: Any, signs: dict[str, None], words: dict[str, None]) -> None:
             signs[chr(value)] = None
             continue
         if len(word) > 1:
-            words[word] = None
+            texts[word] = None
         word = ""
         if name == "IN":
             for kind, member in value:
                 _draw_member(str(kind), member, signs)
         else:
-            for inner in _inner(value):
-                _draw(inner, signs, words)
+            for inner in _subpatterns(value):
+                _draw(inner, signs, texts)
     if len(word) > 1:
-        words[word] = None
+        texts[word] = None
 
 
 def _draw_member(kind: str, member: Any, signs: dict[str, None]) -> None:
@@ -280,9 +280,9 @@ def _draw_member(kind: str, member: Any, signs: dict[str, None]) -> None:
         signs[_SAMPLES[str(member).removeprefix("CATEGORY_")]] = None
 
 
-def _inner(value: Any) -> Iterator[Any]:
+def _subpatterns(value: Any) -> Iterator[Any]:
     if isinstance(value, parser.SubPattern):
         yield value
     elif isinstance(value, tuple | list):
         for item in value:  # type: ignore[reportUnknownVariableType]
-            yield from _inner(item)
+            yield from _subpatterns(item)

@@ -121,25 +121,25 @@ class Shop:
 
     def send(self, events: list[HostileEvent]) -> None:
         """Send events in their own ways. Refused ones aren't stored."""
-        batch = [hostile_event.body for hostile_event in events if hostile_event.way == "batch"]
+        batch = [hostile_event.body for hostile_event in events if hostile_event.channel == "batch"]
         if batch:
             answer = self.api.post("/events/batch", json={"events": batch})
             results = answer.json().get("results", ())
             self.accepted += sum(result["status"] == "queued" for result in results)
         for hostile_event in events:
-            if hostile_event.way != "batch":
+            if hostile_event.channel != "batch":
                 answer = self._send_one(hostile_event)
                 assert answer.status_code < 500, (answer.status_code, hostile_event)
                 self.accepted += answer.status_code in (200, 202, 204)
 
-    def _send_one(self, each: HostileEvent) -> httpx.Response:
-        match each.way:
+    def _send_one(self, hostile_event: HostileEvent) -> httpx.Response:
+        match hostile_event.channel:
             case "track":
-                return self.api.post("/events/track", json=each.body)
+                return self.api.post("/events/track", json=hostile_event.body)
             case "page":
-                return self.site.report(event(**each.body), token=None)
+                return self.site.report(event(**hostile_event.body), token=None)
             case _:
-                return self.hooks[each.way].deliver(json.dumps(each.body).encode())
+                return self.hooks[hostile_event.channel].deliver(json.dumps(hostile_event.body).encode())
 
     # ---------------------------------------------------------------------------- processing
 
@@ -166,7 +166,7 @@ class Shop:
         database = Database(self.house.url, 2)
         await database.open()
 
-        async def tell(*_: object) -> None:
+        async def ignore(*_: object) -> None:
             pass
 
         try:
@@ -175,7 +175,7 @@ class Shop:
                 space = await fetch_space(connection, self.space_id)
                 await start_automatic_training(connection, space, "purchase", now - timedelta(days=40))
             for day in (2, 1, 0):
-                watch = AlertWatch(database, tell, at_once=True)
+                watch = AlertWatch(database, ignore, at_once=True)
                 await watch.look(self.space_id, now - timedelta(days=day))
             await AutomaticTrainer(database).run(self.space_id, now)
             async with database.transaction(PATIENCE_SECONDS) as connection:

@@ -83,7 +83,7 @@ def honest_figures(shop: Shop, seed: int) -> list[Any]:
     return answers
 
 
-def faults_of(shop: Shop, dice: Random) -> Iterator[str]:
+def find_faults(shop: Shop, dice: Random) -> Iterator[str]:
     """Yield every answer with an error: of reports, lists, pages and tools."""
     for path, arguments in dice.sample(list(_api_questions(shop, dice)), ASKED):
         accept = "text/csv" if path.startswith("/reports") and dice.random() < 0.3 else "*/*"
@@ -169,10 +169,10 @@ def wrong_figures(shop: Shop) -> Iterator[str]:
     })  # fmt: skip
     facts = in_one_currency(spending, (date(1999, 12, 1), date(2030, 2, 1)))
     right = make_report(facts, question)
-    if report["totals"] != _written(right.total):
-        yield f"totals: {report['totals']} is not {_written(right.total)}"
+    if report["totals"] != _json_figures(right.total):
+        yield f"totals: {report['totals']} is not {_json_figures(right.total)}"
     rows = {row[0]: dict(zip(SUMS, row[1:], strict=True)) for row in report["rows"]}
-    expected = {row.keys[0]: _written(row) for row in right.rows}
+    expected = {row.keys[0]: _json_figures(row) for row in right.rows}
     if rows != expected:
         yield f"rows: {rows} is not {expected}"
     left_out = left_out_money(spending, facts, question)
@@ -180,7 +180,7 @@ def wrong_figures(shop: Shop) -> Iterator[str]:
         yield f"left_out_money: {report['left_out_money']} is not {left_out}"
 
 
-def _written(row: Row) -> dict[str, float | None]:
+def _json_figures(row: Row) -> dict[str, float | None]:
     return {name: None if figure is None else round(float(figure), 4) for name, figure in row.figures.items()}
 
 

@@ -48,7 +48,7 @@ MONEY_FIELDS = ("amount", "amount_total", "total_price", "total")
 class HostileEvent:
     """An event and the way it is sent."""
 
-    way: str
+    channel: str
     body: dict[str, Any]
 
 
@@ -62,21 +62,21 @@ def some_event(dice: Random, number: int, now: datetime) -> HostileEvent:
     if way in SAMPLES and way != "generic":
         return HostileEvent(way, _delivery(dice, way, number, amount, currency))
     body = {"event_name": dice.choice(NAMES), "amount": amount, "currency": currency}
-    body |= _who(dice, number, way)
+    body |= _identifiers(dice, number, way)
     body |= _texts(dice)
     if way == "page":
         return HostileEvent(way, body | {"ago": dice.choice((0, 1, 86_400_000, 2_000_000_000))})
     return HostileEvent(way, body | {"event_time": _time(dice, now)})
 
 
-def _who(dice: Random, number: int, way: str) -> dict[str, Any]:
+def _identifiers(dice: Random, number: int, channel: str) -> dict[str, Any]:
     """Return identifiers of a new person, or of one of a few that several events share."""
     is_shared = dice.random() < 0.3
     person = f"h{dice.randrange(3)}" if is_shared else f"n{number}"
     identifiers = {"email": f"{person}@hostile.example"}
     if dice.random() < 0.5:
         identifiers["order_id"] = dice.choice((f"o{number}", dice.choice(TEXTS)[:255]))
-    if way != "page" and dice.random() < 0.2:
+    if channel != "page" and dice.random() < 0.2:
         identifiers["tracking_id"] = f"{person}-{dice.choice(TEXTS)}"[:255]
     return identifiers
 
@@ -128,18 +128,18 @@ def _delivery(
     if currency is not None:
         hostile_values["currency"] = currency.lower()
 
-    def changed(name: str, value: Any) -> Any:
+    def change_value(name: str, value: Any) -> Any:
         if isinstance(value, dict):
-            return {key: changed(key, item) for key, item in value.items()}
+            return {key: change_value(key, item) for key, item in value.items()}
         if isinstance(value, list):
-            return [changed(name, item) for item in value]
+            return [change_value(name, item) for item in value]
         if name in ("id", "number"):
             return f"{value}{number}" if isinstance(value, str) else value + number
         if name in MONEY_FIELDS and not isinstance(value, str):
             return minor
         return hostile_values.get(name, value)
 
-    return {key: changed(key, value) for key, value in deepcopy(SAMPLES[sender].body).items()}
+    return {key: change_value(key, value) for key, value in deepcopy(SAMPLES[sender].body).items()}
 
 
 def some_group(seed: int, size: int) -> list[HostileEvent]:

@@ -33,7 +33,7 @@ def _account(text: str) -> None:
     read_account(SETTINGS, {"sub": "x", "hd": "acme.example", "email": text, "name": text, "groups": [text]})
 
 
-def _posted(text: str) -> str:
+def _post_logout(text: str) -> str:
     body = b"logout_token=" + quote(text).encode()
 
     async def receive() -> dict[str, Any]:
@@ -47,7 +47,7 @@ SSO_TEXT_DOORS = [
     Door("sso.pending", lambda text: open_pending(b"k" * 32, text), HEADERS),
     Door("sso.id_token", _token, DOCUMENT),
     Door("sso.logout_token", lambda text: check_logout_token(text, _NO_KEYS, EXPECTED), LONGEST_TOKEN),
-    Door("sso.posted", _posted, LONGEST_TOKEN),
+    Door("sso.posted", _post_logout, LONGEST_TOKEN),
     Door("sso.account", _account, DOCUMENT),
     Door("sso.url", lambda text: _is_plain_url(text, ("https",)), DOCUMENT),
 ]

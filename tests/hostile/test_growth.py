@@ -39,18 +39,18 @@ SHARE_OF_TEXTS = 48
 PARTS = [package.name for package in pkgutil.iter_modules(headwater.__path__) if package.name != "__main__"]
 
 
-def faults_of_pattern(use: Use, units: Sequence[Unit]) -> list[str]:
+def find_pattern_faults(use: Use, units: Sequence[Unit]) -> list[str]:
     """Return what is wrong with how a pattern handles some of its hardest texts."""
     faults: list[str] = []
-    door = Door(use.where, use.run, LONGEST)
+    door = Door(use.location, use.run, LONGEST)
     for unit in units:
         make = _text_maker(unit)
         # A pattern that doubles its time with each character would not end at the screen's size.
-        fault = complaint(Door(use.where, use.run, 48), make)
+        fault = complaint(Door(use.location, use.run, 48), make)
         if fault is None and seconds(use.run, make, SCREEN, 2) > QUICK:
             fault = complaint(door, make)
         if fault:
-            faults.append(f"{use.where} {use.pattern.pattern!r} with {unit}: {fault}")
+            faults.append(f"{use.location} {use.pattern.pattern!r} with {unit}: {fault}")
             break
     return faults
 
@@ -63,7 +63,7 @@ def _text_maker(unit: Unit) -> Make[str]:
     return lambda size: hard_text(*unit, size)
 
 
-def faults_of_door(door: Door, inputs: dict[str, Make[Any]]) -> list[str]:
+def find_door_faults(door: Door, inputs: dict[str, Make[Any]]) -> list[str]:
     clear_caches()
     complaints = [(name, complaint(door, make)) for name, make in inputs.items()]
     return [f"{door.name} with {name}: {fault}" for name, fault in complaints if fault]
@@ -72,27 +72,27 @@ def faults_of_door(door: Door, inputs: dict[str, Make[Any]]) -> list[str]:
 @pytest.mark.parametrize("part", PARTS)
 def test_patterns_are_linear(part: str) -> None:
     place_pattern = re.compile(rf"headwater\.{part}[.:]")
-    uses = [use for use in all_uses() if place_pattern.match(use.where)]
+    uses = [use for use in all_uses() if place_pattern.match(use.location)]
     faults = [
         fault
         for use in uses
-        for fault in faults_of_pattern(use, pick_share(_hard_units(use), use.where, SHARE))
+        for fault in find_pattern_faults(use, pick_share(_hard_units(use), use.location, SHARE))
     ]
     assert faults == []
 
 
 def test_every_pattern_is_in_a_part() -> None:
-    assert {use.where.split(":")[0].split(".")[1] for use in all_uses()} <= set(PARTS)
+    assert {use.location.split(":")[0].split(".")[1] for use in all_uses()} <= set(PARTS)
 
 
 @pytest.mark.parametrize("door", TEXT_DOORS, ids=lambda door: door.name)
 def test_readers_of_texts_are_linear(door: Door) -> None:
-    assert faults_of_door(door, dict(pick_share(texts().items(), door.name, SHARE_OF_TEXTS))) == []
+    assert find_door_faults(door, dict(pick_share(texts().items(), door.name, SHARE_OF_TEXTS))) == []
 
 
 @pytest.mark.parametrize("door", JSON_DOORS, ids=lambda door: door.name)
 def test_readers_of_bodies_are_linear_and_answer_briefly(door: Door) -> None:
-    assert faults_of_door(door, dict(pick_share(bodies().items(), door.name, SHARE))) == []
+    assert find_door_faults(door, dict(pick_share(bodies().items(), door.name, SHARE))) == []
 
 
 def test_every_function_that_parses_is_tried() -> None:
@@ -101,14 +101,17 @@ def test_every_function_that_parses_is_tried() -> None:
     """
     clear_caches()
     missing_functions = {
-        _short(function) for function in parsing_functions() if not _is_trusted(_short(function))
+        _place_name(function) for function in parsing_functions() if not _is_trusted(_place_name(function))
     }
-    for text_inputs, body_inputs in ((SOUND[texts], SOUND[bodies]), (_hostile(texts), _hostile(bodies))):
+    for text_inputs, body_inputs in (
+        (SOUND[texts], SOUND[bodies]),
+        (_small_inputs(texts), _small_inputs(bodies)),
+    ):
         if missing_functions:
             with Record() as record:
                 _try(TEXT_DOORS, text_inputs)
                 _try(JSON_DOORS, body_inputs)
-            missing_functions -= set(map(_short, record.places()))
+            missing_functions -= set(map(_place_name, record.places()))
     assert sorted(missing_functions) == []
 
 
@@ -133,11 +136,11 @@ SOUND: dict[Callable[..., Any], list[Any]] = {
 """Valid input, which gets further than hostile input, and half a character."""
 
 
-def _hostile(make_all: Callable[[], dict[str, Make[Any]]]) -> list[Any]:
-    return [make(64) for make in make_all().values()]
+def _small_inputs(make_inputs: Callable[[], dict[str, Make[Any]]]) -> list[Any]:
+    return [make(64) for make in make_inputs().values()]
 
 
-def _short(place: Place) -> str:
+def _place_name(place: Place) -> str:
     return f"{place[0].rpartition('/headwater/')[2]} {place[1]}"
 
 
@@ -146,7 +149,7 @@ def _is_trusted(name: str) -> bool:
 
 
 def test_no_reason_is_left_over() -> None:
-    names = list(map(_short, parsing_functions()))
+    names = list(map(_place_name, parsing_functions()))
     assert [prefix for prefix in TRUSTED if not any(name.startswith(prefix) for name in names)] == []
 
 
@@ -174,38 +177,38 @@ PLANTED = {
 def test_a_planted_pattern_is_reported(name: str) -> None:
     pattern, method = PLANTED[name]
     use = Use(name, re.compile(pattern, re.DOTALL), frozenset({method}))
-    assert faults_of_pattern(use, _hard_units(use))
+    assert find_pattern_faults(use, _hard_units(use))
 
 
 def test_an_explanation_without_bounds_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    def unbounded(value: Any, path: str = "") -> Errors:
+    def find_messages(value: Any, path: str = "") -> Errors:
         if isinstance(value, str):
             return {path: [f"The {path} holds a NUL character."]} if "\0" in value else {}
         items = value.items() if isinstance(value, dict) else enumerate(value)
         messages: Errors = {}
         for key, item in items:
-            messages |= unbounded(item, f"{path}.{key}") if isinstance(item, str | dict | list) else {}
+            messages |= find_messages(item, f"{path}.{key}") if isinstance(item, str | dict | list) else {}
         return messages
 
     def read(body: bytes) -> None:
-        messages = unbounded(msgspec.json.decode(body))
+        messages = find_messages(msgspec.json.decode(body))
         if messages:
             raise Invalid(messages)
 
     monkeypatch.setattr(errors, "bound", dict)
     body = {"faults": bodies()["many faults below a long key"]}
-    assert faults_of_door(Door("planted", read, 32 * 1024), body)
+    assert find_door_faults(Door("planted", read, 32 * 1024), body)
 
 
 @in_long_runs
 def test_a_slow_library_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(agents, "MAX_HEADER_LENGTH", 4096)
     monkeypatch.setattr(agents, "_LONG_WORD", re.compile("(?!)"))
-    assert faults_of_door(Door("agents", agents.read_agent, 4096), {"words": texts()["'A'"]})
+    assert find_door_faults(Door("agents", agents.read_agent, 4096), {"words": texts()["'A'"]})
 
 
 def test_a_splitter_that_begins_anew_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     between_commas = re.compile(r'(?:"(?:[^"\\]|\\.)*"|[^,])+', re.DOTALL)
     monkeypatch.setattr(contacts, "split_at_commas", between_commas.findall)
     (door,) = [text_door for text_door in TEXT_DOORS if text_door.name == "contacts.split"]
-    assert faults_of_door(door, {"quotes": texts()[repr('"\\')]})
+    assert find_door_faults(door, {"quotes": texts()[repr('"\\')]})

@@ -42,7 +42,7 @@ def account(connection: psycopg.Connection, name: str) -> dict[str, Any]:
     for amount in (5, None):
         stage.event(contact_id, amount=amount)
     destination_id = stage.destination()
-    stage.attempt(stage.forwarded(destination_id, stage.event(contact_id, event_time="now")))
+    stage.attempt(stage.add_delivery(destination_id, stage.event(contact_id, event_time="now")))
     header = {"name": "Authorization", "value": f"Bearer {stage.key}"}
     return {"name": name, "fixedHeaders": [header]}
 

@@ -18,7 +18,7 @@ import pytest
 from tests.conftest import Running
 from tests.console.conftest import accounts, console, passwords
 from tests.hostile.shop import House, Shop
-from tests.hostile.shop_questions import faults_of, honest_figures, wrong_figures
+from tests.hostile.shop_questions import find_faults, honest_figures, wrong_figures
 from tests.hostile.single_events import HostileEvent, some_group
 from tests.support.accounts import Accounts
 from tests.support.campaigns import campaign_size
@@ -47,7 +47,7 @@ def judge(house: House, events: Sequence[HostileEvent], seed: int) -> tuple[list
         before = honest_figures(shop, seed)
         shop.send(list(events))
         faults = list(shop.jobs())
-        faults += faults_of(shop, Random(seed))
+        faults += find_faults(shop, Random(seed))
         faults += wrong_figures(shop)
         for (path, arguments, figures_before), (_, _, figures_after) in zip(
             before, honest_figures(shop, seed), strict=True
@@ -59,13 +59,13 @@ def judge(house: House, events: Sequence[HostileEvent], seed: int) -> tuple[list
         shop.close()
 
 
-def halved(house: House, events: Sequence[HostileEvent], seed: int) -> Sequence[HostileEvent]:
+def fewest_events(house: House, events: Sequence[HostileEvent], seed: int) -> Sequence[HostileEvent]:
     """Return the fewest events that still cause a fault."""
     if len(events) > 1:
         middle = len(events) // 2
         for half in (events[:middle], events[middle:]):
             if judge(house, half, seed)[0]:
-                return halved(house, half, seed)
+                return fewest_events(house, half, seed)
     return events
 
 
@@ -76,7 +76,7 @@ def test_it_works(house: House) -> None:
         events = some_group(seed, size)
         faults, count = judge(house, events, seed)
         if faults:
-            fewest = halved(house, events, seed)
+            fewest = fewest_events(house, events, seed)
             pytest.fail("\n".join([f"group {seed}", *faults[:10], *map(repr, fewest)]))
         accepted_count += count
         if EVENTS:

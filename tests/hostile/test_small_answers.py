@@ -62,7 +62,7 @@ def test_registration(server: Running) -> None:
 
 
 def test_unknown_arguments_of_a_tool(assistant: Assistant) -> None:
-    message = assistant.refused("query_report", **{f"argument_{n}": 1 for n in range(3000)})
+    message = assistant.refusal("query_report", **{f"argument_{n}": 1 for n in range(3000)})
     assert len(message) < 4096
 
 
@@ -76,15 +76,16 @@ def test_a_message_nested_too_deeply(assistant: Assistant) -> None:
 
 
 @pytest.mark.parametrize(
-    ("opening", "closing"), [("[", "]"), ('{"a":', "}"), ('{"[\\\\\\"[":', "}"), ('["[",', "]")]
+    ("opening_bracket", "closing_bracket"),
+    [("[", "]"), ('{"a":', "}"), ('{"[\\\\\\"[":', "}"), ('["[",', "]")],
 )
-def test_the_depth(opening: str, closing: str) -> None:
-    def nested(levels: int) -> bytes:
-        return (opening * levels + "1" + closing * levels).encode()
+def test_the_depth(opening_bracket: str, closing_bracket: str) -> None:
+    def nested_json(levels: int) -> bytes:
+        return (opening_bracket * levels + "1" + closing_bracket * levels).encode()
 
-    assert decode_json(nested(MAX_DEPTH)) is not None
+    assert decode_json(nested_json(MAX_DEPTH)) is not None
     with pytest.raises(Invalid) as error:
-        decode_json(nested(MAX_DEPTH + 1))
+        decode_json(nested_json(MAX_DEPTH + 1))
     assert "more than 32 levels" in error.value.message
 
 

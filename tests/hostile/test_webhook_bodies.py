@@ -67,24 +67,24 @@ def _hook(webhooks: Hooks, kind: str) -> Any:
     return webhooks.generic() if kind == "generic" else webhooks.make(kind)
 
 
-def _replaced(value: Any, path: list[int], weird: Any) -> Any:
+def _replace_at(value: Any, path: list[int], strange_value: Any) -> Any:
     """Return the value with something else at one position."""
     if not path or not isinstance(value, dict | list) or not value:
-        return weird
+        return strange_value
     keys = list(value) if isinstance(value, dict) else list(range(len(value)))
     key = keys[path[0] % len(keys)]
     changed_value = dict(value) if isinstance(value, dict) else list(value)
-    changed_value[key] = _replaced(value[key], path[1:], weird)  # type: ignore[index]
+    changed_value[key] = _replace_at(value[key], path[1:], strange_value)  # type: ignore[index]
     return changed_value
 
 
 @pytest.mark.parametrize("kind", SAMPLES)
 @settings(max_examples=EXAMPLES, deadline=None,
           suppress_health_check=[HealthCheck.function_scoped_fixture])  # fmt: skip
-@given(path=st.lists(st.integers(0, 40), min_size=1, max_size=4), weird=WEIRD)
-def test_anything_anywhere(webhooks: Hooks, kind: str, path: list[int], weird: Any) -> None:
+@given(path=st.lists(st.integers(0, 40), min_size=1, max_size=4), strange_value=WEIRD)
+def test_anything_anywhere(webhooks: Hooks, kind: str, path: list[int], strange_value: Any) -> None:
     hook = _hook(webhooks, kind)
-    answer = hook.deliver(_replaced(SAMPLES[kind].body, path, weird))
+    answer = hook.deliver(_replace_at(SAMPLES[kind].body, path, strange_value))
     assert answer.status_code in (200, 422), answer.text
     hook.queue().process()
     assert hook.queue().values("rejected", "id") == []

@@ -12,10 +12,10 @@ from headwater.database.cluster.tables import DISTRIBUTED, FIRST_NODE, QUEUES, R
 from tests.house.test_house import SOURCE, tenant_tables
 from tests.house.test_routing import NUMBERED
 from tests.house.test_table_owners import tables as tables_of_schema
-from tests.support.statement_trees import of_kind
+from tests.support.statement_trees import find_nodes
 
 
-def constrained(sql: str) -> list[str]:
+def constrained_columns(sql: str) -> list[str]:
     """Return the columns that a migration adds to tables together with constraints. A column that PostgreSQL
     computes doesn't count: a cluster adds it to the shards like a default.
     """
@@ -27,8 +27,8 @@ def constrained(sql: str) -> list[str]:
     }
     return [
         column.colname
-        for change in of_kind(parse_sql(sql), ast.AlterTableCmd)
-        for column in of_kind(change, ast.ColumnDef)
+        for change in find_nodes(parse_sql(sql), ast.AlterTableCmd)
+        for column in find_nodes(change, ast.ColumnDef)
         if any(constraint.contype not in plain for constraint in column.constraints or ())
     ]
 
@@ -36,11 +36,13 @@ def constrained(sql: str) -> list[str]:
 def test_migrations_add_columns_without_constraints() -> None:
     """In a cluster, a constraint is added to a table separately and by name."""
     statement = "ALTER TABLE webhooks ADD COLUMN language text NOT NULL DEFAULT 'a'"
-    assert constrained(statement) == []
-    assert constrained(f"{statement} CHECK (language <> '')") == ["language"]
+    assert constrained_columns(statement) == []
+    assert constrained_columns(f"{statement} CHECK (language <> '')") == ["language"]
     migrations = (SOURCE / "database" / "migrations").glob("*.sql")
     since = {path.name: path.read_text() for path in migrations if path.name > "0001_schema.sql"}
-    assert {name: constraints for name, sql in since.items() if (constraints := constrained(sql))} == {}
+    assert {
+        name: constraints for name, sql in since.items() if (constraints := constrained_columns(sql))
+    } == {}
 
 
 def test_tables_that_number_their_rows_are_known(database_url: str) -> None:

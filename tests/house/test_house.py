@@ -116,7 +116,7 @@ def statements() -> list[tuple[str, str]]:
     ]
 
 
-def unbound(sql: str) -> list[str]:
+def unbound_mentions(sql: str) -> list[str]:
     """Return the mentions of tenant tables whose space_id isn't bound. A mention is bound by `alias.space_id
     = %(space_id)s`, without the alias for a table that has no alias. An INSERT binds it by naming the column
     and giving the parameter.
@@ -143,16 +143,16 @@ def unbound(sql: str) -> list[str]:
 def test_the_rule_finds_what_it_looks_for() -> None:
     assert {"spaces", "events", "contacts", "api_keys"} <= tenant_tables()
     assert "installation" not in tenant_tables()
-    assert unbound("SELECT 1 FROM events WHERE id = %(id)s") == ["events"]
-    assert unbound("SELECT 1 FROM events e JOIN contacts c ON c.space_id = e.space_id"
-                   " WHERE e.space_id = %(space_id)s") == ["contacts c"]  # fmt: skip
-    assert unbound("SELECT 1 FROM events WHERE space_id = %(space_id)s") == []
+    assert unbound_mentions("SELECT 1 FROM events WHERE id = %(id)s") == ["events"]
+    assert unbound_mentions("SELECT 1 FROM events e JOIN contacts c ON c.space_id = e.space_id"
+                            " WHERE e.space_id = %(space_id)s") == ["contacts c"]  # fmt: skip
+    assert unbound_mentions("SELECT 1 FROM events WHERE space_id = %(space_id)s") == []
 
 
-@pytest.mark.parametrize(("place", "sql"), statements(), ids=lambda value: value.split("\n")[0])
-def test_every_statement_binds_its_space(place: str, sql: str) -> None:
-    if place not in SPANS_SPACES:
-        assert unbound(sql) == []
+@pytest.mark.parametrize(("statement_name", "sql"), statements(), ids=lambda value: value.split("\n")[0])
+def test_every_statement_binds_its_space(statement_name: str, sql: str) -> None:
+    if statement_name not in SPANS_SPACES:
+        assert unbound_mentions(sql) == []
 
 
 def test_no_exception_is_left_over() -> None:
@@ -160,7 +160,7 @@ def test_no_exception_is_left_over() -> None:
     assert [
         name
         for name in SPANS_SPACES
-        if name not in statements_by_name or not unbound(statements_by_name[name])
+        if name not in statements_by_name or not unbound_mentions(statements_by_name[name])
     ] == []
 
 
@@ -181,7 +181,7 @@ def test_rows_are_claimed_once() -> None:
     assert [name for name, sql in statements() if claims_again(sql)] == []
 
 
-def tracked() -> list[Path]:
+def tracked_files() -> list[Path]:
     result = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT, capture_output=True, text=True, check=False,
@@ -197,7 +197,7 @@ def test_no_index_or_registry_in_any_file() -> None:
     )
     this_file = Path(__file__).resolve()
     paths = [
-        str(path) for path in tracked()
+        str(path) for path in tracked_files()
         if path.is_file() and path.resolve() != this_file and forbidden_names.search(path.read_bytes())
     ]  # fmt: skip
     assert paths == []

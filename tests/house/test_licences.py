@@ -57,7 +57,7 @@ def find_table(name: str) -> int:
 
 
 @pytest.fixture(scope="module")
-def tracked() -> list[str]:
+def tracked_files() -> list[str]:
     result = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
     names = [name for name in result.stdout.split("\0") if name and (ROOT / name).is_file()]
     if not names:
@@ -65,21 +65,21 @@ def tracked() -> list[str]:
     return names
 
 
-def test_every_file_has_a_licence_and_data_an_origin(tracked: list[str]) -> None:
+def test_every_file_has_a_licence_and_data_an_origin(tracked_files: list[str]) -> None:
     for table in TABLES:
         assert table["SPDX-FileCopyrightText"]
         assert table["SPDX-License-Identifier"]
-    data = [name for name in tracked if DATA.search(name)]
+    data = [name for name in tracked_files if DATA.search(name)]
     assert len(data) > 50
     assert [name for name in data if find_table(name) == 0] == []
-    unused_globs = [glob for glob, pattern, _ in GLOBS if not any(map(pattern.fullmatch, tracked))]
+    unused_globs = [glob for glob, pattern, _ in GLOBS if not any(map(pattern.fullmatch, tracked_files))]
     assert unused_globs == []
 
 
-def test_a_file_from_others_says_so_itself(tracked: list[str]) -> None:
+def test_a_file_from_others_says_so_itself(tracked_files: list[str]) -> None:
     foreign = {
         name: table["SPDX-License-Identifier"]
-        for name in tracked
+        for name in tracked_files
         if (table := TABLES[find_table(name)])["SPDX-License-Identifier"] != LICENCE
     }
     assert foreign == {

@@ -13,7 +13,7 @@ import pytest
 from scripts import mutants
 from scripts.mutants import EQUIVALENT, read_reasons, read_sources, steps, try_fault
 from scripts.mutation import draw_faults, find_faults
-from scripts.reach import find_reaching, make_span, put_around, read_notes
+from scripts.reach import find_reaching, make_span, read_notes, wrap_spans
 
 from tests.support.campaigns import IS_LONG, campaign_size
 
@@ -31,7 +31,7 @@ def clamp(value: int, most: int = 1 + 1) -> int:
 
 
 def test_it_works() -> None:
-    changes = {(fault.was, fault.becomes) for fault in find_faults("base/clamp.py", MODULE)}
+    changes = {(fault.original, fault.replacement) for fault in find_faults("base/clamp.py", MODULE)}
     assert changes == {
         ("note(value)", "pass"),
         ("value < 0 or not most", "(value < 0 and (not most))"),
@@ -49,7 +49,7 @@ def test_every_fault_of_the_source_is_a_module_that_differs_in_one_place() -> No
     assert len({fault.kind for fault in sample}) >= 4  # off-by-one constants are rare
     sound = {path: ast.dump(ast.parse(sources[path])) for path in {fault.path for fault in sample}}
     for fault in sample:
-        faulty = fault.written_into(sources[fault.path])
+        faulty = fault.apply(sources[fault.path])
         assert ast.dump(ast.parse(faulty)) != sound[fault.path], fault.name
 
 
@@ -87,7 +87,7 @@ def test_a_fault_is_noticed_by_a_test_that_fails(
     )
     (fault,) = [
         fault for fault in find_faults("base/clamp.py", module.read_text())
-        if fault.was == "value <= most"
+        if fault.original == "value <= most"
     ]  # fmt: skip
     (reaching_tests,) = find_reaching(tmp_path, [fault], ["pytest", "-q"])
     assert reaching_tests == {
@@ -106,7 +106,7 @@ def test_tests_that_cannot_run_are_an_error(tmp_path: Path) -> None:
 
 def test_notes_around_every_fault_change_no_result() -> None:
     faults = find_faults("base/clamp.py", MODULE)
-    text = put_around(MODULE, [make_span(index, fault) for index, fault in enumerate(faults)])
+    text = wrap_spans(MODULE, [make_span(index, fault) for index, fault in enumerate(faults)])
     came_by: list[int] = []
     calls: list[int] = []
     names: dict[str, Any] = {"note": calls.append}

@@ -22,9 +22,9 @@ from tests.support.statement_trees import (
     Volatility,
     calls,
     changes,
-    locked,
-    of_kind,
-    parsed,
+    find_nodes,
+    locked_tables,
+    parse_statements,
     tables_in,
     writes,
 )
@@ -51,37 +51,37 @@ NUMBERED = frozenset((
 """Distributed tables whose rows PostgreSQL numbers, as `id` or `number`, if the statement doesn't."""
 
 
-def recursion(place: str, tree: Any, _: Volatility) -> bool:
+def recursion(statement_name: str, tree: Any, _: Volatility) -> bool:
     """1. A recursive query across Spaces on several nodes."""
     return (
-        place in SPANS_SPACES
-        and is_of_nodes(tree)
-        and any(clause.recursive for clause in of_kind(tree, ast.WithClause))
+        statement_name in SPANS_SPACES
+        and uses_other_nodes(tree)
+        and any(clause.recursive for clause in find_nodes(tree, ast.WithClause))
     )
 
 
-def is_of_nodes(tree: Any) -> bool:
+def uses_other_nodes(tree: Any) -> bool:
     """Return whether a statement has tables that are not only on the first node."""
     return any(table.relname not in (*QUEUES, *FIRST_NODE) for table in tables_in(tree))
 
 
 def generic_plan(_: str, tree: Any, __: Volatility) -> bool:
     """2. Generic plans, where the values may decide on the node."""
-    words = {word.sval.partition(".")[0] for word in of_kind(tree, ast.String)}
+    words = {word.sval.partition(".")[0] for word in find_nodes(tree, ast.String)}
     return "force_generic_plan" in words and "citus" not in words
 
 
-def no_columns(place: str, tree: Any, _: Volatility) -> bool:
+def no_columns(statement_name: str, tree: Any, _: Volatility) -> bool:
     """3. A subquery without columns in a query across nodes, or of a queue together with their tables."""
     return any(
-        place in SPANS_SPACES or (is_of_nodes(tree) and reads_queue(select))
-        for select in of_kind(tree, ast.SelectStmt)
+        statement_name in SPANS_SPACES or (uses_other_nodes(tree) and reads_queue(select))
+        for select in find_nodes(tree, ast.SelectStmt)
         if not (select.targetList or select.valuesLists or select.larg)
     )
 
 
 def reads_queue(select: Any) -> bool:
-    return any(table.relname in QUEUES for table in of_kind(select.fromClause, ast.RangeVar))
+    return any(table.relname in QUEUES for table in find_nodes(select.fromClause, ast.RangeVar))
 
 
 def volatile(_: str, tree: Any, volatility: Volatility) -> bool:
@@ -89,13 +89,13 @@ def volatile(_: str, tree: Any, volatility: Volatility) -> bool:
     return any(calls(changes(write), volatility, "v") for write in writes(tree))
 
 
-def stable_of_column(_: str, tree: Any, volatility: Volatility) -> bool:
+def stable_column_function(_: str, tree: Any, volatility: Volatility) -> bool:
     """5. A stable function of a column in a change. Adding an interval to a time is one."""
     return any(
-        of_kind(node, ast.ColumnRef)
+        find_nodes(node, ast.ColumnRef)
         and (is_moved(node) or (isinstance(node, ast.FuncCall) and calls(node, volatility, "s")))
         for write in writes(tree)
-        for node in of_kind(changes(write), ast.A_Expr, ast.FuncCall)
+        for node in find_nodes(changes(write), ast.A_Expr, ast.FuncCall)
     )
 
 
@@ -105,16 +105,16 @@ def is_moved(node: Any) -> bool:
         and node.name[-1].sval in {"+", "-"}
         and any(
             cast.typeName.names[-1].sval == "interval"
-            for cast in of_kind([node.lexpr, node.rexpr], ast.TypeCast)
+            for cast in find_nodes([node.lexpr, node.rexpr], ast.TypeCast)
         )
     )
 
 
-def unsure(_: str, tree: Any, volatility: Volatility) -> bool:
+def unsure_function(_: str, tree: Any, volatility: Volatility) -> bool:
     """6. A function that isn't immutable in CASE, COALESCE, ON CONFLICT or RETURNING of a change."""
     return any(
         calls(write.returningClause, volatility, "sv")
-        or calls(of_kind(changes(write), ast.CaseExpr, ast.CoalesceExpr), volatility, "sv")
+        or calls(find_nodes(changes(write), ast.CaseExpr, ast.CoalesceExpr), volatility, "sv")
         or (isinstance(write, ast.InsertStmt) and calls(changes(write), volatility, "sv"))
         for write in writes(tree)
     )
@@ -123,8 +123,8 @@ def unsure(_: str, tree: Any, volatility: Volatility) -> bool:
 def returned_numbers(_: str, tree: Any, __: Volatility) -> bool:
     """7. Numbers of several rows that only RETURNING reports, in no order that assigns them to rows."""
     return any(
-        is_many(write) and not returned(write) & {column.name for column in write.cols or ()}
-        for write in of_kind(tree, ast.InsertStmt)
+        is_many(write) and not returned_columns(write) & {column.name for column in write.cols or ()}
+        for write in find_nodes(tree, ast.InsertStmt)
         if write.returningClause is not None and write.relation.relname not in QUEUES
     )
 
@@ -134,7 +134,7 @@ def is_many(write: Any) -> bool:
     return len(source.valuesLists or ()) > 1 or source.fromClause is not None
 
 
-def returned(write: Any) -> set[str]:
+def returned_columns(write: Any) -> set[str]:
     """Return the columns that an INSERT returns unchanged."""
     return {
         target.val.fields[-1].sval
@@ -143,97 +143,99 @@ def returned(write: Any) -> set[str]:
     }
 
 
-def locked_everywhere(place: str, tree: Any, _: Volatility) -> bool:
+def reference_row_lock(statement_name: str, tree: Any, _: Volatility) -> bool:
     """8. A row lock in a reference table."""
-    return place not in LOCKS_EVERY_NODE and any(
+    return statement_name not in LOCKS_EVERY_NODE and any(
         table in REFERENCE
-        for select in of_kind(tree, ast.SelectStmt)
+        for select in find_nodes(tree, ast.SelectStmt)
         for clause in select.lockingClause or ()
-        for table in locked(select, clause)
+        for table in locked_tables(select, clause)
     )
 
 
-def drawn_on_node(_: str, tree: Any, __: Volatility) -> bool:
+def number_drawn_on_node(_: str, tree: Any, __: Volatility) -> bool:
     """9. A number drawn together with a table, and not for a single inserted row."""
     draws = [
-        call for call in of_kind(tree, ast.FuncCall)
+        call for call in find_nodes(tree, ast.FuncCall)
         if call.funcname[-1].sval in {"currval", "lastval", "nextval", "setval"}
     ]  # fmt: skip
     single = isinstance(tree, ast.InsertStmt) and not is_many(tree)
     return bool(draws) and not single and bool(tables_in(tree))
 
 
-def copied(place: str, tree: Any, _: Volatility) -> bool:
+def copied_subquery(statement_name: str, tree: Any, _: Volatility) -> bool:
     """10. Rows of several Spaces inserted from a subquery, which is copied to every shard."""
-    return place in SPANS_SPACES and place not in COPIED and any(
+    return statement_name in SPANS_SPACES and statement_name not in COPIED and any(
         write.relation.relname in DISTRIBUTED
         and not (write.selectStmt is not None and write.selectStmt.valuesLists)
-        for write in of_kind(tree, ast.InsertStmt)
+        for write in find_nodes(tree, ast.InsertStmt)
     )  # fmt: skip
 
 
-def cut_short(_: str, tree: Any, __: Volatility) -> bool:
+def limited_lateral(_: str, tree: Any, __: Volatility) -> bool:
     """11. An INSERT from a lateral subquery with OFFSET or LIMIT, which is only allowed in a CTE."""
     return any(
         lateral.lateral and (lateral.subquery.limitOffset or lateral.subquery.limitCount)
-        for write in of_kind(tree, ast.InsertStmt)
+        for write in find_nodes(tree, ast.InsertStmt)
         if write.selectStmt is not None
-        for lateral in of_kind([write.selectStmt.fromClause, write.selectStmt.targetList], ast.RangeSubselect)
+        for lateral in find_nodes(
+            [write.selectStmt.fromClause, write.selectStmt.targetList], ast.RangeSubselect
+        )
     )
 
 
-def compared(_: str, tree: Any, __: Volatility) -> bool:
+def compared_case(_: str, tree: Any, __: Volatility) -> bool:
     """12. CASE of a value in a change: nodes receive its comparisons without the compared value."""
-    cases = of_kind([changes(write) for write in writes(tree)], ast.CaseExpr)
+    cases = find_nodes([changes(write) for write in writes(tree)], ast.CaseExpr)
     return any(case.arg is not None for case in cases)
 
 
-def unheard(_: str, tree: Any, __: Volatility) -> bool:
+def lock_timeout_in_query(_: str, tree: Any, __: Volatility) -> bool:
     """13. A lock timeout set by a query: nodes only receive settings made by a statement."""
     return any(
         call.funcname[-1].sval == "set_config"
-        and any(word.sval == "lock_timeout" for word in of_kind(call.args[0], ast.String))
-        and any(local.boolval for local in of_kind(call.args[2], ast.Boolean))
-        for call in of_kind(tree, ast.FuncCall)
+        and any(word.sval == "lock_timeout" for word in find_nodes(call.args[0], ast.String))
+        and any(local.boolval for local in find_nodes(call.args[2], ast.Boolean))
+        for call in find_nodes(tree, ast.FuncCall)
     )
 
 
-def numbered_on_the_way(_: str, tree: Any, __: Volatility) -> bool:
+def numbering_insert(_: str, tree: Any, __: Volatility) -> bool:
     """14. Rows of a table inserted directly into one that numbers them: every shard is read."""
     return any(
         write.relation.relname in NUMBERED
         and not {column.name for column in write.cols or ()} & {"id", "number"}
-        and any(table.relname in DISTRIBUTED for table in of_kind(source, ast.RangeVar))
-        and not of_kind(source, ast.RangeFunction, ast.RangeSubselect)
-        for write in of_kind(tree, ast.InsertStmt)
+        and any(table.relname in DISTRIBUTED for table in find_nodes(source, ast.RangeVar))
+        and not find_nodes(source, ast.RangeFunction, ast.RangeSubselect)
+        for write in find_nodes(tree, ast.InsertStmt)
         if (source := write.selectStmt and write.selectStmt.fromClause)
     )
 
 
-def looked_up_on_node(place: str, tree: Any, _: Volatility) -> bool:
+def lookup_on_node(statement_name: str, tree: Any, _: Volatility) -> bool:
     """15. A value from a distributed table for each row of reference tables: Citus refuses it."""
-    return place in SPANS_SPACES and any(
+    return statement_name in SPANS_SPACES and any(
         tables and all(table.relname in REFERENCE for table in tables)
-        for select in of_kind(tree, ast.SelectStmt)
-        if any(table.relname in DISTRIBUTED for table in of_kind(select.targetList, ast.RangeVar))
-        and (tables := of_kind(select.fromClause, ast.RangeVar))
+        for select in find_nodes(tree, ast.SelectStmt)
+        if any(table.relname in DISTRIBUTED for table in find_nodes(select.targetList, ast.RangeVar))
+        and (tables := find_nodes(select.fromClause, ast.RangeVar))
     )
 
 
-def chosen_by_node(_: str, tree: Any, __: Volatility) -> bool:
+def unordered_choice(_: str, tree: Any, __: Volatility) -> bool:
     """16. A change of a reference table that selects some rows without an order: each node selects others."""
     return any(
         select.limitCount is not None and not select.sortClause
         for write in writes(tree)
         if write.relation.relname in REFERENCE
-        for select in of_kind(changes(write), ast.SelectStmt)
+        for select in find_nodes(changes(write), ast.SelectStmt)
     )
 
 
 RULES: tuple[Callable[[str, Any, Volatility], bool], ...] = (
-    recursion, generic_plan, no_columns, volatile, stable_of_column, unsure, returned_numbers,
-    locked_everywhere, drawn_on_node, copied, cut_short, compared, unheard, numbered_on_the_way,
-    looked_up_on_node, chosen_by_node,
+    recursion, generic_plan, no_columns, volatile, stable_column_function, unsure_function, returned_numbers,
+    reference_row_lock, number_drawn_on_node, copied_subquery, limited_lateral, compared_case,
+    lock_timeout_in_query, numbering_insert, lookup_on_node, unordered_choice,
 )  # fmt: skip
 
 SINGLE: dict[str, str] = {"attribution/paths/builder.sql::spaces": "spaces_of_nodes is its other form"}
@@ -244,9 +246,13 @@ OF_QUEUES: dict[str, str] = {"intake/inbox/queue.sql::hop": "from Space to Space
 """Parts of statements that are only about the first node's queues, with their purpose."""
 
 
-def broken(place: str, sql: str, volatility: Volatility) -> list[str]:
+def find_broken_rules(statement_name: str, sql: str, volatility: Volatility) -> list[str]:
     """Return the names of the rules that a statement breaks."""
-    return [rule.__name__ for rule in RULES if any(rule(place, tree, volatility) for tree in parsed(sql))]
+    return [
+        rule.__name__
+        for rule in RULES
+        if any(rule(statement_name, tree, volatility) for tree in parse_statements(sql))
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -267,7 +273,7 @@ def test_it_works(volatility: Volatility) -> None:
     broken_rules = {
         name: names
         for name, sql in statements()
-        if name not in SINGLE and (names := broken(name, sql, volatility))
+        if name not in SINGLE and (names := find_broken_rules(name, sql, volatility))
     }
     assert broken_rules == {}
 
@@ -281,23 +287,23 @@ PLANTED = {
     "generic_plan": "SELECT set_config('plan_cache_mode', 'force_generic_plan', false)",
     "no_columns": "SELECT EXISTS (SELECT FROM erasures e WHERE e.erased_at IS NULL)",
     "volatile": "UPDATE erasures e SET erased_at = clock_timestamp() WHERE e.space_id = 1",
-    "stable_of_column": (
+    "stable_column_function": (
         "UPDATE erasures e SET retry_at = now() + e.attempts * interval '1 second' WHERE e.space_id = 1"
     ),
-    "unsure": "UPDATE deliveries d SET finished_at = coalesce(d.finished_at, now())",
+    "unsure_function": "UPDATE deliveries d SET finished_at = coalesce(d.finished_at, now())",
     "returned_numbers": (
         "INSERT INTO erasures (space_id, contact_id, receipt_mark) VALUES {rows} RETURNING id"
     ),
-    "locked_everywhere": "SELECT s.id FROM spaces s WHERE s.id = 1 FOR NO KEY UPDATE SKIP LOCKED",
-    "drawn_on_node": (
+    "reference_row_lock": "SELECT s.id FROM spaces s WHERE s.id = 1 FOR NO KEY UPDATE SKIP LOCKED",
+    "number_drawn_on_node": (
         "INSERT INTO contact_identifiers (space_id, since) SELECT 1, nextval('receipt_ids')"
         " FROM json_to_recordset('[]') AS v (kind text), contacts"
     ),
-    "copied": (
+    "copied_subquery": (
         "INSERT INTO duplicates (space_id, id) SELECT s, i"
         " FROM ROWS FROM (unnest(%(spaces)s::bigint[]), unnest(%(ids)s::bigint[])) AS r (s, i)"
     ),
-    "cut_short": (
+    "limited_lateral": (
         "INSERT INTO pending_paths (space_id, event_id) SELECT 1, later.id"
         " FROM json_to_recordset('[]') AS t (contact_id bigint) CROSS JOIN LATERAL (SELECT e.id"
         " FROM events e WHERE e.space_id = 1 AND e.contact_id = t.contact_id OFFSET 0) later"
@@ -306,28 +312,28 @@ PLANTED = {
         "SELECT (SELECT count(*) FROM (SELECT FROM rejected r WHERE r.space_id = e.space_id) r)"
         " FROM erasures e WHERE e.space_id = 1"
     ),
-    "unheard": "SELECT set_config('lock_timeout', %(patience)s, true)",
-    "numbered_on_the_way": (
+    "lock_timeout_in_query": "SELECT set_config('lock_timeout', %(patience)s, true)",
+    "numbering_insert": (
         "INSERT INTO pending_paths (space_id, day, event_id) SELECT %(space_id)s,"
         " e.event_time::date, e.id FROM events e WHERE e.space_id = %(space_id)s"
     ),
-    "looked_up_on_node": (
+    "lookup_on_node": (
         "SELECT s.id, ARRAY(SELECT c.name FROM channels c WHERE c.space_id = s.id) FROM spaces s"
     ),
-    "chosen_by_node": (
+    "unordered_choice": (
         "DELETE FROM attempts WHERE subject IN"
         " (SELECT subject FROM attempts WHERE expires_at < now() LIMIT 1000)"
     ),
-    "compared": "UPDATE imports SET status = CASE status WHEN 'a' THEN 'b' END WHERE space_id = 1",
+    "compared_case": "UPDATE imports SET status = CASE status WHEN 'a' THEN 'b' END WHERE space_id = 1",
 }
 """Each fault as it once occurred."""
 
 
 @pytest.mark.parametrize("fault", PLANTED)
 def test_a_planted_fault_is_found(fault: str, volatility: Volatility) -> None:
-    spans = fault in {"recursion", "no_columns", "copied", "looked_up_on_node"}
+    spans = fault in {"recursion", "no_columns", "copied_subquery", "lookup_on_node"}
     name = "intake/inbox/queue.sql::newest" if spans else "events/events.sql::planted"
-    assert broken(name, PLANTED[fault], volatility) == [fault.partition(" ")[0]]
+    assert find_broken_rules(name, PLANTED[fault], volatility) == [fault.partition(" ")[0]]
 
 
 def test_every_rule_has_its_fault_planted() -> None:
@@ -339,7 +345,7 @@ def test_what_is_no_statement_writes_nothing() -> None:
     parts = [
         (name, sql)
         for name, sql in statements()
-        if name not in SINGLE and name not in OF_QUEUES and not parsed(sql)
+        if name not in SINGLE and name not in OF_QUEUES and not parse_statements(sql)
     ]
     writing_words = re.compile(r"\b(INSERT|UPDATE|DELETE|nextval|RECURSIVE|FOR (NO KEY )?UPDATE)\b")
     assert [name for name, sql in parts if writing_words.search(sql)] == []

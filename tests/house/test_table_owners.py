@@ -40,7 +40,7 @@ def tables() -> frozenset[str]:
     return frozenset(TABLE.findall(schema))
 
 
-def written(sql: str) -> set[str]:
+def written_tables(sql: str) -> set[str]:
     """Return the tables that any part of a piece of SQL writes, with OPEN for a table that is filled in
     later.
     """
@@ -77,7 +77,7 @@ def writers(source: Path) -> dict[str, set[str]]:
             pieces = list(strings(path.read_text()))
         else:
             continue
-        for table in {table for sql in pieces for table in written(sql)}:
+        for table in {table for sql in pieces for table in written_tables(sql)}:
             rooms.setdefault(table, set()).add(path.relative_to(source).parent.as_posix())
     return rooms
 
@@ -178,7 +178,7 @@ def test_a_foreign_write_is_noticed(tmp_path: Path, file: str, text: str, table:
 
 
 def test_several_tables_at_once_are_noticed() -> None:
-    assert written("TRUNCATE rejected, public.inbox") == {"rejected", "inbox"}
+    assert written_tables("TRUNCATE rejected, public.inbox") == {"rejected", "inbox"}
 
 
 @pytest.mark.parametrize(

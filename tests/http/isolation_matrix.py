@@ -187,7 +187,7 @@ OWN = {
 """The parts of an operation's row that the API's table doesn't contain."""
 
 
-def row_of(operation: Operation) -> Row:
+def matrix_row(operation: Operation) -> Row:
     """Return the operation's row: the references in its path and cursor, and its entry in OWN."""
     missing = 404 if 404 in operation.errors else operation.status
     names = {
@@ -201,7 +201,7 @@ def row_of(operation: Operation) -> Row:
     return replace(entry, names=names | entry.names)
 
 
-MATRIX = {operation.id: row_of(operation) for operation in OPERATIONS}
+MATRIX = {operation.id: matrix_row(operation) for operation in OPERATIONS}
 
 NAMES_NOTHING = {
     "query": {

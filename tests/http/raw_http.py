@@ -24,17 +24,17 @@ def statuses(answers: bytes) -> list[int]:
     return [int(status) for status in re.findall(rb"HTTP/1\.1 ([0-9]{3}) ", answers)]
 
 
-def answer(received: bytes) -> tuple[int, dict[str, str], bytes]:
+def answer(response: bytes) -> tuple[int, dict[str, str], bytes]:
     """Return status, headers and body of the only answer."""
-    assert statuses(received) == [int(received[9:12])], received
-    head, _, body = received.partition(b"\r\n\r\n")
+    assert statuses(response) == [int(response[9:12])], response
+    head, _, body = response.partition(b"\r\n\r\n")
     lines = [line.decode().partition(": ") for line in head.split(b"\r\n")[1:]]
-    return int(received[9:12]), {name.lower(): value for name, _, value in lines}, body
+    return int(response[9:12]), {name.lower(): value for name, _, value in lines}, body
 
 
-def refused(received: bytes, status: int) -> None:
+def check_refusal(response: bytes, status: int) -> None:
     """Check that there is one JSON answer with this status, and that it closes the connection."""
-    actual_status, headers, body = answer(received)
+    actual_status, headers, body = answer(response)
     assert actual_status == status
     assert headers["content-type"] == "application/json"
     assert headers["connection"] == "close"
@@ -46,7 +46,7 @@ def post(key: bytes, *headers: bytes, body: bytes = b"", path: bytes = b"/events
     return b"\r\n".join([*lines, *headers, b"", body])
 
 
-def sized(body: bytes) -> bytes:
+def content_length(body: bytes) -> bytes:
     return b"Content-Length: %d" % len(body)
 
 

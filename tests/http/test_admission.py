@@ -31,19 +31,19 @@ BATCH = b'{"events":[%s]}' % b",".join(
 EVENT = {"event_name": "purchase", "email": "ada@example.com"}
 
 
-def declaring(size: int) -> list[tuple[bytes, bytes]]:
+def declare_length(size: int) -> list[tuple[bytes, bytes]]:
     return [(b"host", b"example.com"), (b"content-length", b"%d" % size)]
 
 
 def test_a_declared_body_takes_its_bytes_until_the_request_is_over() -> None:
     budget = BodyBudget(size=10 * MEGABYTE, reserved=2 * MEGABYTE)
-    with budget.request(declaring(6 * MEGABYTE)) as share:
+    with budget.request(declare_length(6 * MEGABYTE)) as share:
         admit_body(8 * MEGABYTE)
         share.hold(6 * MEGABYTE)  # the declared bytes arrive, and no more are reserved
         assert budget.held == 6 * MEGABYTE
-        with budget.request(declaring(3 * MEGABYTE)), pytest.raises(Unavailable):
+        with budget.request(declare_length(3 * MEGABYTE)), pytest.raises(Unavailable):
             admit_body(8 * MEGABYTE)
-        with budget.request(declaring(1000)):  # small bodies have their own reserved bytes
+        with budget.request(declare_length(1000)):  # small bodies have their own reserved bytes
             admit_body(8 * MEGABYTE)
     assert budget.held == 0
 
@@ -62,7 +62,7 @@ def test_one_that_declares_nothing_takes_what_arrives() -> None:
 
 def test_one_declared_too_large_is_refused_before_it_is_read() -> None:
     budget = BodyBudget()
-    with budget.request(declaring(2 * MEGABYTE)), pytest.raises(Problem) as error_info:
+    with budget.request(declare_length(2 * MEGABYTE)), pytest.raises(Problem) as error_info:
         admit_body(MEGABYTE)
     assert (error_info.value.status, budget.held) == (413, 0)
 
@@ -71,17 +71,17 @@ def test_requests_at_a_time_have_shares_of_their_own() -> None:
     budget = BodyBudget(size=1000, reserved=0)
 
     async def hold(size: int) -> None:
-        with budget.request(declaring(size)):
+        with budget.request(declare_length(size)):
             admit_body(5000)
             await asyncio.sleep(0)
 
-    async def both() -> None:
+    async def read_two() -> None:
         tasks = [asyncio.create_task(hold(400)) for _ in range(2)]
         await asyncio.sleep(0)
         assert budget.held == 800
         await asyncio.gather(*tasks)
 
-    asyncio.run(both())
+    asyncio.run(read_two())
     assert budget.held == 0
 
 

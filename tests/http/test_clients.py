@@ -13,16 +13,16 @@ PROXIES = [ip_network("10.0.0.0/8"), ip_network("2001:db8::/32")]
 PROXY = "10.0.0.1"
 
 
-def seen(peer: str | None, *forwarded: str, trusted: Any = PROXIES) -> str | None:
+def find_client(peer: str | None, *forwarded: str, trusted_proxies: Any = PROXIES) -> str | None:
     scope = {
         "client": None if peer is None else (peer, 1234),
         "headers": [(b"x-forwarded-for", text.encode("latin-1")) for text in forwarded],
     }
-    return client_address(scope, trusted)
+    return client_address(scope, trusted_proxies)
 
 
 def test_it_works() -> None:
-    assert seen(PROXY, "203.0.113.7") == "203.0.113.7"
+    assert find_client(PROXY, "203.0.113.7") == "203.0.113.7"
 
 
 @pytest.mark.parametrize(
@@ -55,8 +55,8 @@ def test_it_works() -> None:
     ],
 )
 def test_which_address_counts(peer: str | None, forwarded: list[str], address: str | None) -> None:
-    assert seen(peer, *forwarded) == address
+    assert find_client(peer, *forwarded) == address
 
 
 def test_nobody_is_trusted_unless_told() -> None:
-    assert seen(PROXY, "203.0.113.7", trusted=()) == PROXY
+    assert find_client(PROXY, "203.0.113.7", trusted_proxies=()) == PROXY

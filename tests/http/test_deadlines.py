@@ -34,7 +34,7 @@ from tests.support.waiting import wait_until
 
 
 @contextmanager
-def locked(database_url: str, *tables: str) -> Iterator[None]:
+def lock_tables(database_url: str, *tables: str) -> Iterator[None]:
     """Lock the tables against reading."""
     with psycopg.connect(database_url) as holder:
         holder.execute(f"LOCK TABLE {', '.join(tables)} IN ACCESS EXCLUSIVE MODE")
@@ -48,7 +48,7 @@ async def sleep_twice(database: Database) -> None:
 
 
 def run(database_url: str, work: Callable[[Database], object]) -> None:
-    async def opened() -> None:
+    async def run_with_database() -> None:
         database = Database(database_url)
         await database.open()
         try:
@@ -56,7 +56,7 @@ def run(database_url: str, work: Callable[[Database], object]) -> None:
         finally:
             await database.close()
 
-    asyncio.run(opened())
+    asyncio.run(run_with_database())
 
 
 def test_a_request_has_one_allowance_for_all_its_waits(database_url: str) -> None:
@@ -126,7 +126,7 @@ def test_what_a_client_was_refused_does_not_go_on(
         "SELECT count(*) FROM pg_stat_activity WHERE state = 'active'"
         " AND query LIKE '%FROM companies%' AND pid <> pg_backend_pid()"
     )
-    with locked(database_url, "companies"):
+    with lock_tables(database_url, "companies"):
         answers: list[int] = []
         senders = [
             threading.Thread(
@@ -154,7 +154,7 @@ def test_journeys_end_in_time_and_leave_connections_to_others(
             params = {"include_events": 1}
             answers.append(client.get(f"/contacts/{contact_id}", params=params).status_code)
 
-    with locked(database_url, "events"):
+    with lock_tables(database_url, "events"):
         started = time.monotonic()
         senders = [threading.Thread(target=ask) for _ in range(pool.POOL_SIZE)]
         for sender in senders:

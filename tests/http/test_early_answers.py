@@ -14,7 +14,7 @@ import pytest
 from headwater.http.connection import DISCARD_SECONDS, LINGER_SECONDS, MAX_DISCARDED
 from tests.conftest import Running
 from tests.http.raw_http import answer, read_all
-from tests.http.test_http_connections import listening
+from tests.http.test_http_connections import listen
 from tests.support.reading_fixtures import Api
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
@@ -37,47 +37,47 @@ ROUTES = {
 WAYS = ("length", "close", "chunked")
 
 
-def send(server: Running, path: str, way: str, size: int) -> int:
+def send(server: Running, path: str, protocol: str, size: int) -> int:
     """Send a body like http.client: completely, before reading the answer."""
     host, port = server.base_url.removeprefix("http://").split(":")
     connection = http.client.HTTPConnection(host, int(port), timeout=PATIENCE_SECONDS)
     headers = {"Content-Type": "application/json", "Origin": "https://shop.example"}
     body: Any = b"x" * size
-    if way == "chunked":
+    if protocol == "chunked":
         body = (b"x" * 65536 for _ in range(size // 65536))
-    if way == "close":
+    if protocol == "close":
         headers["Connection"] = "close"
     with closing(connection):
-        connection.request("POST", path, body, headers, encode_chunked=way == "chunked")
+        connection.request("POST", path, body, headers, encode_chunked=protocol == "chunked")
         return connection.getresponse().status
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_it_works(server: Running, api: Api, way: str) -> None:
+@pytest.mark.parametrize("protocol", WAYS)
+def test_it_works(server: Running, api: Api, protocol: str) -> None:
     host, port = server.base_url.removeprefix("http://").split(":")
     connection = http.client.HTTPConnection(host, int(port), timeout=PATIENCE_SECONDS)
     headers = {**api.headers, "Content-Type": "application/json"}
     body: Any = b" " * (20 * MB)
-    if way == "chunked":
+    if protocol == "chunked":
         body = (b" " * 65536 for _ in range(320))
-    if way == "close":
+    if protocol == "close":
         headers["Connection"] = "close"
     with closing(connection):
-        connection.request("POST", ROUTES["batch"], body, headers, encode_chunked=way == "chunked")
+        connection.request("POST", ROUTES["batch"], body, headers, encode_chunked=protocol == "chunked")
         response = connection.getresponse()
         assert response.status == 413
         assert b"message" in response.read()
-        if way == "close":
+        if protocol == "close":
             return
         connection.auto_open = 0
         connection.request("GET", "/t.js")  # on the same connection
         assert connection.getresponse().status == 200
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("protocol", WAYS)
 @pytest.mark.parametrize("path", ROUTES.values(), ids=ROUTES)
-def test_every_endpoint(server: Running, path: str, way: str) -> None:
-    assert 400 <= send(server, path, way, 10 * MB) < 500
+def test_every_endpoint(server: Running, path: str, protocol: str) -> None:
+    assert 400 <= send(server, path, protocol, 10 * MB) < 500
 
 
 def test_a_client_that_asks_first_need_not_send(server: Running) -> None:
@@ -108,18 +108,18 @@ class Early:
 HEAD = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n"
 
 
-@pytest.mark.parametrize(("later", "is_open"), [(LINGER_SECONDS - 1, True), (LINGER_SECONDS + 1, False)])
-def test_a_client_that_sends_nothing_more(later: float, is_open: bool) -> None:
-    with listening(Early()) as listener, closing(listener.connect()) as client:
+@pytest.mark.parametrize(("pause", "is_open"), [(LINGER_SECONDS - 1, True), (LINGER_SECONDS + 1, False)])
+def test_a_client_that_sends_nothing_more(pause: float, is_open: bool) -> None:
+    with listen(Early()) as listener, closing(listener.connect()) as client:
         client.sendall(HEAD % (10 * MB) + b"x")
         assert client.recv(65536).startswith(b"HTTP/1.1 413")
         wait_until(lambda: listener.connections()[0].discarding)
-        listener.later(later)
+        listener.later(pause)
         wait_until(lambda: bool(listener.connections()) == is_open)
 
 
 def test_a_client_that_sends_slowly() -> None:
-    with listening(Early()) as listener, closing(listener.connect()) as client:
+    with listen(Early()) as listener, closing(listener.connect()) as client:
         client.sendall(HEAD % (10 * MB) + b"x")
         client.recv(65536)
         wait_until(lambda: listener.connections()[0].discarding)
@@ -130,7 +130,7 @@ def test_a_client_that_sends_slowly() -> None:
 
 
 def test_a_client_that_never_stops() -> None:
-    with listening(Early()) as listener, closing(listener.connect()) as client:
+    with listen(Early()) as listener, closing(listener.connect()) as client:
         client.sendall(HEAD % (100 * MAX_DISCARDED))
         with pytest.raises(ConnectionError):
             client.sendall(bytes(3 * MAX_DISCARDED))

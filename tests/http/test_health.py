@@ -22,7 +22,7 @@ AWAY = {"status": "database unavailable"}
 
 
 @pytest.fixture(scope="module")
-def cut_off(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+def cut_off_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """The application without a reachable database."""
     nowhere = tmp_path_factory.mktemp("nowhere")
     url = f"postgresql://headwater@/headwater?host={nowhere}"
@@ -116,15 +116,15 @@ def test_exports_under_way_are_measured(
     assert metrics["headwater_exports_oldest_seconds"] >= 7200
 
 
-def test_without_a_database_it_lives_but_is_not_ready(cut_off: Running) -> None:
-    assert httpx.get(f"{cut_off.base_url}/healthz").status_code == 200
-    response = httpx.get(f"{cut_off.base_url}/readyz", timeout=10)
+def test_without_a_database_it_lives_but_is_not_ready(cut_off_server: Running) -> None:
+    assert httpx.get(f"{cut_off_server.base_url}/healthz").status_code == 200
+    response = httpx.get(f"{cut_off_server.base_url}/readyz", timeout=10)
     assert (response.status_code, response.json()) == (503, AWAY)
     assert response.headers["retry-after"]
 
 
-def test_and_still_tells_its_counters(cut_off: Running) -> None:
-    metrics = samples(cut_off)
+def test_and_still_tells_its_counters(cut_off_server: Running) -> None:
+    metrics = samples(cut_off_server)
     assert "headwater_accepted_rows_total" in metrics
     assert "headwater_inbox_rows" not in metrics
 
@@ -132,10 +132,10 @@ def test_and_still_tells_its_counters(cut_off: Running) -> None:
 @pytest.mark.parametrize(
     ("method", "path"), [("POST", "/events/track"), ("POST", "/events/batch"), ("GET", "/events/1")]
 )
-def test_and_refuses_for_now_within_five_seconds(cut_off: Running, method: str, path: str) -> None:
+def test_and_refuses_for_now_within_five_seconds(cut_off_server: Running, method: str, path: str) -> None:
     started = time.monotonic()
     response = httpx.request(
-        method, f"{cut_off.base_url}/public-api/v1{path}", timeout=10,
+        method, f"{cut_off_server.base_url}/public-api/v1{path}", timeout=10,
         headers={"Authorization": "Bearer trk_sk_any"}, content=b"{}",
     )  # fmt: skip
     assert time.monotonic() - started < 5

@@ -16,8 +16,8 @@ import pytest
 
 from headwater.http.connection import WRITE_SECONDS
 from headwater.http.server import make_server
-from tests.http.raw_http import CLOSE, GET, answer, read_all, refused, statuses
-from tests.http.test_http_server import Listening
+from tests.http.raw_http import CLOSE, GET, answer, check_refusal, read_all, statuses
+from tests.http.test_http_server import Listener
 from tests.support.waiting import wait_until
 
 LARGE = 32 * 1024 * 1024
@@ -46,7 +46,7 @@ class Application:
 
 
 @contextmanager
-def listening(app: Any, max_connections: int = 100) -> Iterator[Listening]:
+def listen(app: Any, max_connections: int = 100) -> Iterator[Listener]:
     listener = socket.create_server(("127.0.0.1", 0))
     server = make_server(app, max_connections)
     thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
@@ -54,7 +54,7 @@ def listening(app: Any, max_connections: int = 100) -> Iterator[Listening]:
     thread.start()
     wait_until(lambda: server.started)
     try:
-        yield Listening(server, port)
+        yield Listener(server, port)
     finally:
         server.should_exit = True
         thread.join(30)
@@ -71,7 +71,7 @@ def get(path: bytes, *headers: bytes) -> bytes:
 
 
 def test_a_client_that_has_said_all_gets_its_answers(app: Application) -> None:
-    with listening(app) as listener, closing(listener.connect()) as client:
+    with listen(app) as listener, closing(listener.connect()) as client:
         client.sendall(get(b"/slow") + get(b"/") + get(b"/"))
         client.shutdown(socket.SHUT_WR)
         assert app.waiting.acquire(timeout=30)
@@ -82,7 +82,7 @@ def test_a_client_that_has_said_all_gets_its_answers(app: Application) -> None:
 
 
 def test_one_that_says_so_in_the_middle_of_a_request_does_not(app: Application) -> None:
-    with listening(app) as listener, closing(listener.connect()) as client:
+    with listen(app) as listener, closing(listener.connect()) as client:
         client.sendall(b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\nhalf")
         client.shutdown(socket.SHUT_WR)
         read_all(client)  # returns because the server has closed
@@ -90,7 +90,7 @@ def test_one_that_says_so_in_the_middle_of_a_request_does_not(app: Application) 
 
 
 def test_a_client_that_goes_away_is_no_error(app: Application, caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.INFO), listening(app) as listener:
+    with caplog.at_level(logging.INFO), listen(app) as listener:
         for _ in range(5):
             with closing(listener.connect()) as client:
                 client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
@@ -102,7 +102,7 @@ def test_a_client_that_goes_away_is_no_error(app: Application, caplog: pytest.Lo
 
 
 def test_one_that_does_not_read_is_closed_in_time(app: Application) -> None:
-    with listening(app) as listener, closing(listener.connect()) as client:
+    with listen(app) as listener, closing(listener.connect()) as client:
         client.sendall(get(b"/large"))
         client.recv(1, socket.MSG_PEEK)
         wait_until(lambda: listener.connections()[0].transport.get_write_buffer_size() > 0)
@@ -114,7 +114,7 @@ def test_one_that_does_not_read_is_closed_in_time(app: Application) -> None:
 
 
 def test_one_that_reads_slowly_is_not(app: Application) -> None:
-    with listening(app) as listener, closing(listener.connect()) as client:
+    with listen(app) as listener, closing(listener.connect()) as client:
         client.sendall(get(b"/large", b"Connection: close"))
         received_size, later = 0, 0.0
         while later <= WRITE_SECONDS:
@@ -126,14 +126,14 @@ def test_one_that_reads_slowly_is_not(app: Application) -> None:
 
 
 def test_too_many_connections_are_refused_with_an_answer(app: Application) -> None:
-    with listening(app, max_connections=2) as listener:
+    with listen(app, max_connections=2) as listener:
         clients = [listener.connect() for _ in range(2)]
         for client in clients:
             client.sendall(GET + b"\r\n")
             assert client.recv(65536).startswith(b"HTTP/1.1 200")
         with closing(listener.connect()) as client:
             data = read_all(client)
-            refused(data, 503)
+            check_refusal(data, 503)
             assert answer(data)[1]["retry-after"]
         clients[0].sendall(GET + CLOSE)
         assert statuses(read_all(clients[0])) == [200]
@@ -145,11 +145,7 @@ def test_too_many_connections_are_refused_with_an_answer(app: Application) -> No
 
 @pytest.mark.parametrize("head_start", [b"", b"GET / HT"], ids=["nothing yet", "half a head"])
 def test_what_was_accepted_is_answered_before_it_stops(app: Application, head_start: bytes) -> None:
-    with (
-        listening(app) as listener,
-        closing(listener.connect()) as fresh,
-        closing(listener.connect()) as idle,
-    ):
+    with listen(app) as listener, closing(listener.connect()) as fresh, closing(listener.connect()) as idle:
         idle.sendall(GET + b"\r\n")
         assert idle.recv(65536).startswith(b"HTTP/1.1 200")
         fresh.sendall(head_start)
@@ -164,7 +160,7 @@ def test_what_was_accepted_is_answered_before_it_stops(app: Application, head_st
 
 
 def test_an_answer_under_way_is_given_before_it_stops(app: Application) -> None:
-    with listening(app) as listener, closing(listener.connect()) as client:
+    with listen(app) as listener, closing(listener.connect()) as client:
         client.sendall(get(b"/slow"))
         assert app.waiting.acquire(timeout=30)
         listener.server.should_exit = True

@@ -29,7 +29,7 @@ from tests.http.isolation_matrix import MATRIX, NAMES_NOTHING, OWN, UNKNOWN, Row
 from tests.support.factories import Stage, make_stage
 from tests.support.pipeline import Stage as Pipeline
 from tests.support.pipeline import event, touch
-from tests.support.two_spaces import CLAIMS, add_journey, add_twins, everything_of
+from tests.support.two_spaces import CLAIMS, add_journey, add_twins, read_all_rows
 
 SEVERAL = [
     name for name, row in MATRIX.items() if len({kind for kind, _ in row.names.values()} - {"cursor"}) > 1
@@ -58,19 +58,19 @@ class Side:
 
     client: httpx.Client
     stage: Stage
-    things: dict[str, list[Any]]
+    objects: dict[str, list[Any]]
 
     def own(self, operation: Target, row: Row) -> dict[str, Any]:
         """Return one of this Space's things for each position that requires one."""
         references = row.names.keys() & operation.required
-        return {reference: self.things[row.names[reference][0]][0] for reference in references}
+        return {reference: self.objects[row.names[reference][0]][0] for reference in references}
 
     def send(
-        self, operation: Target, row: Row, values: dict[str, Any], **more: dict[str, Any]
+        self, operation: Target, row: Row, values: dict[str, Any], **options: dict[str, Any]
     ) -> httpx.Response:
-        """Send a request with these values at their positions, plus `more`."""
-        path, params = operation.path, {**more.get("params", row.views[0])}
-        body = None if row.body is None else {**more.get("body", {}), **row.body}
+        """Send a request with these values at their positions, plus `options`."""
+        path, params = operation.path, {**options.get("params", row.views[0])}
+        body = None if row.body is None else {**options.get("body", {}), **row.body}
         for reference, value in values.items():
             location, _, name = reference.partition(".")
             if location == "path":
@@ -83,9 +83,9 @@ class Side:
         content: dict[str, Any] = {"json": body} if row.file is None else {"content": row.file}
         return self.client.request(operation.method, path, params=params, **content)
 
-    def stored(self) -> dict[str, list[str]]:
+    def stored_rows(self) -> dict[str, list[str]]:
         """Return everything stored for this Space."""
-        return everything_of(self.stage)
+        return read_all_rows(self.stage)
 
 
 @pytest.fixture(autouse=True)
@@ -99,11 +99,11 @@ def making_sides(server: Running, connection: psycopg.Connection) -> Iterator[Ca
     """Make Spaces with a journey, and optionally with twins of another Space's rows."""
     with ExitStack() as stack:
 
-        def make(twin_of: Side | None = None) -> Side:
+        def make(original: Side | None = None) -> Side:
             stage = make_stage(connection)
             client = stack.enter_context(client_for(server, stage.key))
-            if twin_of:
-                add_twins(twin_of.stage, stage)
+            if original:
+                add_twins(original.stage, stage)
             return Side(client, stage, add_journey(stage, client))
 
         yield make
@@ -120,7 +120,7 @@ def targets() -> dict[str, Target]:
     operation_targets: dict[str, Target] = {}
     for operation in OPERATIONS:
         description = document["paths"][PREFIX + operation.path][operation.method.lower()]
-        places = dict(described(description, document))
+        places = dict(describe_positions(description, document))
         required = frozenset(reference for reference, is_required in places.items() if is_required)
         operation_targets[operation.id] = Target(
             operation.method, operation.path, operation.status, frozenset(places), required
@@ -128,7 +128,7 @@ def targets() -> dict[str, Target]:
     return operation_targets
 
 
-def described(operation: dict[str, Any], document: dict[str, Any]) -> Iterator[tuple[str, bool]]:
+def describe_positions(operation: dict[str, Any], document: dict[str, Any]) -> Iterator[tuple[str, bool]]:
     """Yield every position that the document describes, and whether it is required."""
     for parameter in operation.get("parameters", []):
         name = parameter["name"].partition("[")[0]
@@ -157,52 +157,52 @@ def test_every_place_that_names_something_is_tried(targets: dict[str, Target], n
     assert targets[name].places - harmless == set(MATRIX[name].names)
 
 
-@pytest.mark.parametrize(("name", "place"), PLACES)
+@pytest.mark.parametrize(("name", "reference"), PLACES)
 def test_what_belongs_to_another_space_is_like_an_unknown_one(
-    mine: Side, other: Side, targets: dict[str, Target], name: str, place: str
+    side: Side, other_side: Side, targets: dict[str, Target], name: str, reference: str
 ) -> None:
     operation, row = targets[name], MATRIX[name]
-    kind, status = row.names[place]
-    foreign = [cursor_of(other, operation, row)] if kind == "cursor" else other.things[kind]
-    unknown = mine.send(operation, row, {**mine.own(operation, row), place: UNKNOWN[kind]})
+    kind, status = row.names[reference]
+    foreign = [fetch_cursor(other_side, operation, row)] if kind == "cursor" else other_side.objects[kind]
+    unknown = side.send(operation, row, {**side.own(operation, row), reference: UNKNOWN[kind]})
     assert unknown.status_code == status
     for value in foreign:
-        before = other.stored()
-        assert_same(mine.send(operation, row, {**mine.own(operation, row), place: value}), unknown)
-        assert other.stored() == before
-        inside = other.send(operation, row, {**other.own(operation, row), place: value})
+        before = other_side.stored_rows()
+        assert_same(side.send(operation, row, {**side.own(operation, row), reference: value}), unknown)
+        assert other_side.stored_rows() == before
+        inside = other_side.send(operation, row, {**other_side.own(operation, row), reference: value})
         is_known = (inside.status_code, inside.content) != (unknown.status_code, unknown.content)
-        assert is_known or other.stored() != before, "means nothing in its own Space either"
+        assert is_known or other_side.stored_rows() != before, "means nothing in its own Space either"
 
 
 @pytest.mark.parametrize("name", SEVERAL)
 def test_things_of_another_space_that_fit_together(
-    mine: Side, other: Side, targets: dict[str, Target], name: str
+    side: Side, other_side: Side, targets: dict[str, Target], name: str
 ) -> None:
     operation, row = targets[name], MATRIX[name]
-    foreign, before = other.own(operation, row), other.stored()
+    foreign, before = other_side.own(operation, row), other_side.stored_rows()
     unknown = {reference: UNKNOWN[row.names[reference][0]] for reference in foreign}
-    assert_same(mine.send(operation, row, foreign), mine.send(operation, row, unknown))
-    assert other.stored() == before
-    assert other.send(operation, row, foreign).status_code == operation.status
+    assert_same(side.send(operation, row, foreign), side.send(operation, row, unknown))
+    assert other_side.stored_rows() == before
+    assert other_side.send(operation, row, foreign).status_code == operation.status
 
 
-def cursor_of(side: Side, operation: Target, row: Row) -> str:
+def fetch_cursor(side: Side, operation: Target, row: Row) -> str:
     """Return the cursor of the second page of a Space's list."""
     values = side.own(operation, row)
     page = side.send(operation, row, values, params={**row.views[0], "per_page": 1})
     return page.json()["next_cursor"]
 
 
-def without_snapshot(content: bytes) -> bytes:
+def strip_snapshot(content: bytes) -> bytes:
     """Return an answer without its time of reading."""
     return re.sub(rb'"(snapshot|taken_at)":"[^"]*"', b"", content)
 
 
-def assert_same(response: httpx.Response, unknown: httpx.Response) -> None:
-    assert response.status_code == unknown.status_code
-    assert response.content == unknown.content
-    assert response.headers.keys() == unknown.headers.keys()
+def assert_same(response: httpx.Response, unknown_response: httpx.Response) -> None:
+    assert response.status_code == unknown_response.status_code
+    assert response.content == unknown_response.content
+    assert response.headers.keys() == unknown_response.headers.keys()
 
 
 def test_reading_is_the_same_with_and_without_the_other_space(
@@ -219,11 +219,11 @@ def test_reading_is_the_same_with_and_without_the_other_space(
             for number, view in enumerate(row.views)
         }
         assert {answer.status_code for answer in answers.values()} == {200}
-        return {request: without_snapshot(answer.content) for request, answer in answers.items()}
+        return {request: strip_snapshot(answer.content) for request, answer in answers.items()}
 
     answers = read()
     assert [request for request, content in answers.items() if b'"data":[]' in content] == []
-    make_side(twin_of=side)
+    make_side(original=side)
     assert read() == answers
 
 
@@ -246,24 +246,24 @@ ALREADY_SO = dict.fromkeys(
 
 @pytest.mark.parametrize("name", MATRIX)
 def test_a_request_reaches_only_its_own_space(
-    mine: Side, other: Side, targets: dict[str, Target], name: str
+    side: Side, other_side: Side, targets: dict[str, Target], name: str
 ) -> None:
     """Even if rows there have the same ids and the request contains that Space's id. A change adds one entry
     to the audit log.
     """
     operation, row = targets[name], MATRIX[name]
     foreign_ids = {
-        "space_id": other.stage.space_id,
-        "contact_id": other.things["contact"][0],
-        "profile_id": other.things["contact"][0],
-        "company_id": other.things["company"][0],
+        "space_id": other_side.stage.space_id,
+        "contact_id": other_side.objects["contact"][0],
+        "profile_id": other_side.objects["contact"][0],
+        "company_id": other_side.objects["company"][0],
     }
-    other_rows, own_rows = other.stored(), mine.stored()
+    other_rows, own_rows = other_side.stored_rows(), side.stored_rows()
     params = {**row.views[0], **foreign_ids}
-    response = mine.send(operation, row, mine.own(operation, row), params=params, body=foreign_ids)
+    response = side.send(operation, row, side.own(operation, row), params=params, body=foreign_ids)
     assert response.status_code == operation.status
-    assert other.stored() == other_rows
-    current_rows = mine.stored()
+    assert other_side.stored_rows() == other_rows
+    current_rows = side.stored_rows()
     assert (current_rows == own_rows) == (operation.method == "GET" or name in CHANGES_NOTHING)
     new_entries = set(current_rows["audit_entries"]) - set(own_rows["audit_entries"])
     actions = [json.loads(row)["action"] for row in new_entries]
@@ -272,26 +272,26 @@ def test_a_request_reaches_only_its_own_space(
 
 
 @pytest.mark.parametrize("mode", ["auto", "external_id"])
-def test_processing_reaches_only_its_own_space(mine: Side, other: Side, mode: str) -> None:
+def test_processing_reaches_only_its_own_space(side: Side, other_side: Side, mode: str) -> None:
     """An event and a touchpoint have every identifier of the other Space. Another event merges two contacts
     and renames a company, whose twins must not change.
     """
-    mine.stage.connection.execute(
-        "UPDATE spaces SET company_identity_mode = %s WHERE id = %s", (mode, mine.stage.space_id)
+    side.stage.connection.execute(
+        "UPDATE spaces SET company_identity_mode = %s WHERE id = %s", (mode, side.stage.space_id)
     )
-    other_rows, tag = other.stored(), f"{other.stage.space_id}"
-    pipeline = Pipeline(mine.stage.connection, mine.stage.space_id)
+    other_rows, tag = other_side.stored_rows(), f"{other_side.stage.space_id}"
+    pipeline = Pipeline(side.stage.connection, side.stage.space_id)
     people, companies = (pipeline.values(table, "id") for table in ("contacts", "companies"))
     pipeline.run(
-        event(email=other.things["email"][0], tracking_id=f"crm-{tag}", trk_token=f"tok-{tag}",
+        event(email=other_side.objects["email"][0], tracking_id=f"crm-{tag}", trk_token=f"tok-{tag}",
               fingerprint=f"fp-{tag}", ip="192.0.2.1", order_id=f"{tag}-0",
               company_external_id=tag, trk_source="sms"),
-        event(email=mine.things["email"][0], tracking_id=f"crm-sharing-{mine.stage.space_id}",
+        event(email=side.objects["email"][0], tracking_id=f"crm-sharing-{side.stage.space_id}",
               company_external_id=CLAIMS["external_id"], company_name="Eve"),
-        touch(email=other.things["email"][0], trk_token=f"tok-{tag}", source="direct"),
+        touch(email=other_side.objects["email"][0], trk_token=f"tok-{tag}", source="direct"),
     )  # fmt: skip
-    assert other.stored() == other_rows
-    contact_id, _, sharing_id = mine.things["contact"]
+    assert other_side.stored_rows() == other_rows
+    contact_id, _, sharing_id = side.objects["contact"]
     assert (sharing_id, contact_id) in pipeline.rows("contacts", "id", "merged_into")
     ids_by_table = {table: pipeline.values(table, "id") for table in ("contacts", "companies")}
     assert [len(ids) for ids in ids_by_table.values()] == [len(people) + 1, len(companies) + 1]

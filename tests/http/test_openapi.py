@@ -61,7 +61,7 @@ def operations(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, A
             yield method.upper(), path, operation
 
 
-def schema_of(response: dict[str, Any], document: dict[str, Any]) -> dict[str, Any]:
+def answer_schema(response: dict[str, Any], document: dict[str, Any]) -> dict[str, Any]:
     schema = response["content"]["application/json"]["schema"]
     name = schema.get("$ref", "").rpartition("/")[2]
     return document["components"]["schemas"][name] if name else schema
@@ -152,7 +152,7 @@ def test_a_conflict_is_the_operation_s_own(document: dict[str, Any]) -> None:
     }
     for response in conflicts.values():
         assert set(response["headers"]) == LIMIT_HEADERS
-    schemas = {name: schema_of(response, document) for name, response in conflicts.items()}
+    schemas = {name: answer_schema(response, document) for name, response in conflicts.items()}
     assert {name: schema["required"] for name, schema in schemas.items()} == CONFLICTS
     assert all(list(schema["properties"]) == schema["required"] for schema in schemas.values())
 

@@ -26,18 +26,16 @@ DAY = "2026-05-05"
 
 def lists() -> dict[str, Operation]:
     """Return every operation with a cursor, by name."""
-    return {
-        operation.id: operation for operation in OPERATIONS if CURSOR.name in names_of_parameters(operation)
-    }
+    return {operation.id: operation for operation in OPERATIONS if CURSOR.name in parameter_names(operation)}
 
 
-def names_of_parameters(operation: Operation) -> list[str]:
+def parameter_names(operation: Operation) -> list[str]:
     return [parameter["name"] for parameter in operation.parameters]
 
 
 def everything(operation: Operation) -> dict[str, Any]:
     """Return parameters for all of 2026, with everything included."""
-    names = names_of_parameters(operation)
+    names = parameter_names(operation)
     flags = [name for name in names if name.startswith(("include_", "use_"))]
     return {**RANGE, **dict.fromkeys(flags, 1)}
 
@@ -50,11 +48,11 @@ LISTS.append(("list_events", {**RANGE, **CREDITED, "fields[]": ["ad_name", "conf
 LISTS.append(("list_contacts", {"email": "shared@example.com", "include_all_emails": 1}))
 
 ASIDE = (key_lookups, key_uses, refusals, row_security.queries, path_cache.queries)
-"""Statements that `executed` doesn't count."""
+"""Statements that `statements` doesn't count."""
 
 
 @pytest.fixture
-def executed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def statements(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The statements that the application executes from now on, in this process. Key look-ups and writes
     after requests are not counted, because they depend on the clock. Confining a connection to a Space and
     querying its database are not counted, because they depend on the connection's earlier use.
@@ -63,14 +61,14 @@ def executed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     execute = psycopg.AsyncCursor.execute
     ignored_texts = {queries[name].as_string() for queries in ASIDE for name in queries.names()}
 
-    async def noting(self: Any, query: Any, *arguments: Any, **options: Any) -> Any:
+    async def note_statement(self: Any, query: Any, *arguments: Any, **options: Any) -> Any:
         text = query.decode() if isinstance(query, bytes) else query
         text = text if isinstance(text, str) else text.as_string(self)
         if text not in ignored_texts:
             statements.append(text)
         return await execute(self, query, *arguments, **options)
 
-    monkeypatch.setattr(psycopg.AsyncCursor, "execute", noting)
+    monkeypatch.setattr(psycopg.AsyncCursor, "execute", note_statement)
     return statements
 
 
@@ -84,7 +82,7 @@ def add_row(stage: Stage) -> None:
     stage.spend_connection()
     stage.watched_file()
     stage.ad("ad", f"of contact {contact_id}", "Blue")
-    stage.forwarded(destination_of(stage), event_id)
+    stage.add_delivery(add_destination(stage), event_id)
     put_money(stage, event_id)
 
 
@@ -102,7 +100,7 @@ def put_money(stage: Stage, number: int) -> None:
     }, "number")  # fmt: skip
 
 
-def destination_of(stage: Stage) -> int:
+def add_destination(stage: Stage) -> int:
     """Return the Space's only destination, made if necessary."""
     row = stage.connection.execute(
         "SELECT id FROM destinations WHERE space_id = %s", (stage.space_id,)
@@ -116,16 +114,16 @@ def test_every_list_is_known() -> None:
 
 @pytest.mark.parametrize(("name", "params"), LISTS, ids=[name for name, _ in LISTS])
 def test_many_rows_cost_as_many_statements_as_one(
-    api: Api, stage: Stage, executed: list[str], name: str, params: dict[str, Any]
+    api: Api, stage: Stage, statements: list[str], name: str, params: dict[str, Any]
 ) -> None:
-    path = lists()[name].path.replace("{destination_id}", str(destination_of(stage)))
+    path = lists()[name].path.replace("{destination_id}", str(add_destination(stage)))
     counts: list[int] = []
     for more in (1, MANY - 1):
         for _ in range(more):
             add_row(stage)
-        executed.clear()
+        statements.clear()
         response = api.get(path, params=params)
         assert response.status_code == 200, response.text
-        counts.append(len(executed))
+        counts.append(len(statements))
         assert len(response.json()["data"]) == (1 if more == 1 else MANY)
     assert counts[0] == counts[1] > 0

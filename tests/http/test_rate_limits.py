@@ -151,7 +151,7 @@ def test_who_may_not_is_told_the_quota_too(
     two_servers: list[Running], connection: psycopg.Connection, space_id: int,
     make_key: Callable[..., str], operation: tuple[str, str], limit: str,
 ) -> None:  # fmt: skip
-    def refused(key: str) -> None:
+    def check_refusal(key: str) -> None:
         with client_for(two_servers[0], key) as client:
             response = client.request(*operation)
         assert response.status_code == 403
@@ -160,9 +160,9 @@ def test_who_may_not_is_told_the_quota_too(
         assert int(response.headers["x-ratelimit-reset"]) % 60 == 0
 
     for _ in range(2):
-        refused(make_key(space_id, ["contacts:read"]))
+        check_refusal(make_key(space_id, ["contacts:read"]))
     connection.execute("UPDATE spaces SET subscription = 'inactive' WHERE id = %s", (space_id,))
-    refused(make_key(space_id))
+    check_refusal(make_key(space_id))
 
 
 def test_a_body_that_is_too_large_is_told_the_quota(

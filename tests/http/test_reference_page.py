@@ -24,7 +24,7 @@ from headwater.api.reference.introduction import FIRST_CALLS
 from headwater.base.settings import Settings
 from tests.conftest import API, BASE_URL, Running, run_application
 from tests.reference.sending import new_installation, send_all
-from tests.sdks.contract import RUNS, taking_turns
+from tests.sdks.contract import RUNS, alternate_clients
 from tests.support.commands import run_command
 
 LOADED = re.compile(r'(?:src|href)="([^"#][^"]*)"')
@@ -77,7 +77,7 @@ FOUND = re.compile(r'<li id="(\w+)">')
 
 
 @pytest.mark.parametrize(
-    ("wanted", "found"),
+    ("search_text", "operation_ids"),
     [
         ("/events/track", {"create_event"}),
         ("STORE rates", {"put_rates"}),
@@ -85,16 +85,18 @@ FOUND = re.compile(r'<li id="(\w+)">')
         ("do_not_capi", {"create_event"}),
     ],
 )
-def test_a_search_finds_paths_words_ids_and_fields(server: Running, wanted: str, found: set[str]) -> None:
-    results = httpx.get(f"{server.base_url}/docs", params={"q": wanted}).text
-    assert found <= {*FOUND.findall(results)}
+def test_a_search_finds_paths_words_ids_and_fields(
+    server: Running, search_text: str, operation_ids: set[str]
+) -> None:
+    results = httpx.get(f"{server.base_url}/docs", params={"q": search_text}).text
+    assert operation_ids <= {*FOUND.findall(results)}
     assert len(FOUND.findall(results)) < 10
-    assert escape(wanted) in results
+    assert escape(search_text) in results
 
 
-@pytest.mark.parametrize("wanted", ["<b>nothing</b>", "x" * 5000, "é\0%"])
-def test_a_search_without_results(server: Running, wanted: str) -> None:
-    answer = httpx.get(f"{server.base_url}/docs", params={"q": wanted})
+@pytest.mark.parametrize("search_text", ["<b>nothing</b>", "x" * 5000, "é\0%"])
+def test_a_search_without_results(server: Running, search_text: str) -> None:
+    answer = httpx.get(f"{server.base_url}/docs", params={"q": search_text})
     assert answer.status_code == 200
     assert not FOUND.findall(answer.text)
     assert "<b>nothing" not in answer.text
@@ -193,7 +195,7 @@ def test_every_example_works_and_is_answered_so(names: tuple[str, ...], tmp_path
     with new_installation(tmp_path) as (client, data_dir):
         url = str(client.base_url).rstrip("/")
         key = client.headers["Authorization"].removeprefix("Bearer ")
-        with taking_turns(names, url, key) as send:
+        with alternate_clients(names, url, key) as send:
             for name, text in send_all(client, data_dir, send):
                 answer, expected = json.loads(text), EXAMPLES[name].response
                 assert type(answer) is type(expected), name

@@ -18,7 +18,7 @@ from tests.conftest import Running, client_for, run_application
 ADDRESS = "203.0.113.77"
 
 
-def of_kind(refusal_lines: list[Any], event: str, reason: str) -> list[Any]:
+def select_lines(refusal_lines: list[Any], event: str, reason: str) -> list[Any]:
     return [line for line in refusal_lines if (line["event"], line.get("reason")) == (event, reason)]
 
 
@@ -57,40 +57,40 @@ def test_an_attack_fills_no_disk(refusal_lines: list[Any]) -> None:
 
 
 @pytest.fixture(scope="module")
-def small(database_url: str) -> Iterator[Running]:
+def small_client(database_url: str) -> Iterator[Running]:
     running = run_application(Settings(), database_url)
     yield running
     running.stop()
 
 
 def test_keys_and_limits(
-    small: Running,
+    small_client: Running,
     refusal_lines: list[Any],
     space_id: int,
     make_key: Callable[..., str],
     connection: psycopg.Connection,
 ) -> None:
     key, reader = make_key(space_id), make_key(space_id, ["contacts:read"])
-    with client_for(small, "trk_sk_unknown") as client:
+    with client_for(small_client, "trk_sk_unknown") as client:
         assert client.get("/events").status_code == 401
         assert client.post("/events/track", json={}).status_code == 401
-    with client_for(small, reader) as client:
+    with client_for(small_client, reader) as client:
         assert client.get("/events").status_code == 403
         assert client.post("/events/track", json={}).status_code == 403
-    assert httpx.get(f"{small.base_url}/public-api/v1/events").status_code == 401
+    assert httpx.get(f"{small_client.base_url}/public-api/v1/events").status_code == 401
     connection.execute("INSERT INTO space_limits VALUES (%s, 'track', 0)", (space_id,))
-    with client_for(small, key) as client:
+    with client_for(small_client, key) as client:
         assert client.post("/events/track", json={"event_name": "lead"}).status_code == 429
-    (unknown,) = of_kind(refusal_lines, "refused", "key_unknown")
+    (unknown,) = select_lines(refusal_lines, "refused", "key_unknown")
     assert "space_id" not in unknown
-    (missing,) = of_kind(refusal_lines, "refused", "key_missing")
+    (missing,) = select_lines(refusal_lines, "refused", "key_missing")
     assert missing["client"] == unknown["client"]
-    (scope,) = of_kind(refusal_lines, "refused", "scope_missing")
+    (scope,) = select_lines(refusal_lines, "refused", "scope_missing")
     (reader_id,) = (
         connection.execute("SELECT max(id) FROM api_keys WHERE space_id = %s", [space_id]).fetchone() or ()
     )
     assert (scope["space_id"], scope["key_id"]) == (space_id, reader_id)
-    (limit,) = of_kind(refusal_lines, "refused", "rate_limit")
+    (limit,) = select_lines(refusal_lines, "refused", "rate_limit")
     assert (limit["space_id"], limit["bucket"]) == (space_id, "track")
     assert "127.0.0.1" not in str(refusal_lines)
     refusal_lines.clear()

@@ -30,7 +30,7 @@ class Senders:
         self._stop = threading.Event()
         self._threads = [threading.Thread(target=self._send) for _ in range(4)]
         self.answered: list[int] = []
-        self.failed: list[str] = []
+        self.failures: list[str] = []
 
     def _send(self) -> None:
         headers = {"Authorization": f"Bearer {self._key}"}
@@ -40,7 +40,7 @@ class Senders:
                 client.request("POST", f"{API}/events/track", EVENT, headers)
                 self.answered.append(client.getresponse().status)
             except (OSError, http.client.HTTPException) as error:
-                self.failed.append(repr(error))
+                self.failures.append(repr(error))
             finally:
                 client.close()
 
@@ -54,10 +54,10 @@ class Senders:
         for thread in self._threads:
             thread.join()
 
-    def go_on(self) -> None:
+    def wait_for_more(self) -> None:
         """Wait until ENOUGH more requests were answered."""
         target_count = len(self.answered) + ENOUGH
-        wait_until(lambda: len(self.answered) >= target_count or self.failed, 300)
+        wait_until(lambda: len(self.answered) >= target_count or self.failures, 300)
 
 
 def test_it_fails_no_request(
@@ -84,10 +84,10 @@ def test_it_fails_no_request(
         wait_until(lambda: is_ready(f"http://127.0.0.1:{port}"), 120)
         with Senders(port, make_key(space_id)) as senders:
             for old in processes:
-                senders.go_on()
+                senders.wait_for_more()
                 old.terminate()
                 old.wait(60)
                 launch()
-            senders.go_on()
-    assert senders.failed == []
+            senders.wait_for_more()
+    assert senders.failures == []
     assert set(senders.answered) == {202}

@@ -31,32 +31,33 @@ def utc(*parts: int) -> datetime:
     return datetime(*parts, tzinfo=UTC)  # type: ignore[misc,arg-type]
 
 
-def shown(instant: datetime, zone: ZoneInfo) -> datetime:
+def local_clock(instant: datetime, zone: ZoneInfo) -> datetime:
     return instant.astimezone(zone).replace(tzinfo=None, fold=0)
 
 
-def offsets_near(local: datetime, zone: ZoneInfo) -> list[timedelta]:
-    """Return every offset in force within a day and a half of `local`, in time order."""
+def offsets_near(local_time: datetime, zone: ZoneInfo) -> list[timedelta]:
+    """Return every offset in force within a day and a half of `local_time`, in time order."""
     offsets: list[timedelta] = []
     for minutes in range(-36 * 60, 36 * 60 + 1, 15):
-        offset = (local.replace(tzinfo=UTC) + timedelta(minutes=minutes)).astimezone(zone).utcoffset()
+        offset = (local_time.replace(tzinfo=UTC) + timedelta(minutes=minutes)).astimezone(zone).utcoffset()
         assert offset is not None
         if not offsets or offsets[-1] != offset:
             offsets.append(offset)
     return offsets
 
 
-def oracle(local: datetime, zone: ZoneInfo) -> tuple[datetime, datetime]:
-    """Return the first and last instant that show `local`. In a gap, use the offset before it."""
-    offsets = offsets_near(local, zone)
-    candidates = [local.replace(tzinfo=UTC) - offset for offset in offsets]
-    instants = [instant for instant in candidates if shown(instant, zone) == local]
+def oracle(local_time: datetime, zone: ZoneInfo) -> tuple[datetime, datetime]:
+    """Return the first and last instant that show `local_time`. In a gap, use the offset before it."""
+    offsets = offsets_near(local_time, zone)
+    candidates = [local_time.replace(tzinfo=UTC) - offset for offset in offsets]
+    instants = [instant for instant in candidates if local_clock(instant, zone) == local_time]
     if instants:
         return min(instants), max(instants)
     (gap_instant,) = [
-        local.replace(tzinfo=UTC) - before
+        local_time.replace(tzinfo=UTC) - before
         for before, after in pairwise(offsets)
-        if before < after and shown(local.replace(tzinfo=UTC) - before, zone) - local == after - before
+        if before < after
+        and local_clock(local_time.replace(tzinfo=UTC) - before, zone) - local_time == after - before
     ]
     return gap_instant, gap_instant
 
@@ -71,15 +72,15 @@ def transitions(zone: ZoneInfo, year: int) -> list[datetime]:
         if before != after:
             quarters = (moment + timedelta(minutes=15 * n) for n in range(97))
             change = next(q for q in quarters if q.astimezone(zone).utcoffset() == after)
-            edge = shown(change - timedelta(seconds=1), zone) + timedelta(seconds=1)
+            edge = local_clock(change - timedelta(seconds=1), zone) + timedelta(seconds=1)
             moments += [edge + timedelta(minutes=minutes) for minutes in range(-75, 76, 15)]
         moment = next_day
     return moments
 
 
-def offsets(local: datetime, zone: ZoneInfo) -> list[timedelta | None]:
+def offsets(local_time: datetime, zone: ZoneInfo) -> list[timedelta | None]:
     """Return the zone's own offset of a local time, and of its repetition."""
-    return [local.replace(tzinfo=zone, fold=fold).utcoffset() for fold in (0, 1)]
+    return [local_time.replace(tzinfo=zone, fold=fold).utcoffset() for fold in (0, 1)]
 
 
 @pytest.mark.parametrize("year", [2011, 2026])
@@ -100,14 +101,14 @@ def test_gaps_and_folds_of_every_zone(year: int) -> None:
 
 @given(
     name=st.sampled_from(ZONES),
-    local=st.datetimes(datetime(1990, 1, 1), datetime(2037, 12, 31)).map(  # noqa: DTZ001
+    local_time=st.datetimes(datetime(1990, 1, 1), datetime(2037, 12, 31)).map(  # noqa: DTZ001
         lambda moment: moment.replace(microsecond=0)
     ),
 )
 @settings(max_examples=300, deadline=None)
-def test_any_time_of_any_zone(name: str, local: datetime) -> None:
+def test_any_time_of_any_zone(name: str, local_time: datetime) -> None:
     zone = ZoneInfo(name)
-    assert (first_instant(local, zone), last_instant(local, zone)) == oracle(local, zone)
+    assert (first_instant(local_time, zone), last_instant(local_time, zone)) == oracle(local_time, zone)
 
 
 @given(name=st.sampled_from(ZONES), day=st.dates(date(1990, 1, 1), date(2037, 12, 31)))
@@ -119,9 +120,9 @@ def test_days_tile_time(name: str, day: date) -> None:
     assert today.end == tomorrow.start
     assert whole_days(day, day + timedelta(days=1), zone).end == tomorrow.end
     if today.start < today.end:
-        assert shown(today.start, zone).date() == day
-        assert shown(today.end - timedelta(seconds=1), zone).date() == day
-        assert shown(today.start - timedelta(seconds=1), zone).date() < day
+        assert local_clock(today.start, zone).date() == day
+        assert local_clock(today.end - timedelta(seconds=1), zone).date() == day
+        assert local_clock(today.start - timedelta(seconds=1), zone).date() < day
 
 
 @pytest.mark.parametrize(

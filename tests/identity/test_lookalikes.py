@@ -39,19 +39,19 @@ ADS = {
 SOURCE = {"anna": "google_ads", "ben": "facebook_ads"}
 
 
-def shown(who: str, number: int, at: int, **more: Any) -> ItemIdentity:
-    return ItemIdentity(number, at, at, trk_token=who, fingerprint="f|10.0.0.1", **more)
+def make_identity(name: str, number: int, time: int, **fields: Any) -> ItemIdentity:
+    return ItemIdentity(number, time, time, trk_token=name, fingerprint="f|10.0.0.1", **fields)
 
 
 def test_it_works() -> None:
     """None of 1,000 random orders of two identical browsers' items merges them."""
     for seed in range(ORDERS):
         items = [
-            shown(name, number, seed + number, sender=Sender.BROWSER, email=email)
+            make_identity(name, number, seed + number, sender=Sender.BROWSER, email=email)
             for name in ("anna", "ben")
             for number, email in enumerate((None, None, f"{name}@b.org", None, f"{name}@b.org"))
         ]
-        items += [shown(name, 9, 9, email=f"{name}@b.org") for name in ("anna", "ben")]
+        items += [make_identity(name, 9, 9, email=f"{name}@b.org") for name in ("anna", "ben")]
         random.Random(seed).shuffle(items)
         directory = Directory(0, 0)
         pairs = [(item.trk_token, identify(directory, item, Joins())[0]) for item in items]
@@ -61,17 +61,17 @@ def test_it_works() -> None:
         assert not homes["anna"] & homes["ben"], seed
 
 
-def items_of(who: str, pair: int) -> list[Item | Sent]:
+def make_items(name: str, pair: int) -> list[Item | Sent]:
     """Return the items of a visitor who clicks an ad, browses, identifies and buys."""
-    browser = {"trk_token": f"{who}-{pair}", "fingerprint": "same", "ip": f"10.0.{pair // 256}."
+    browser = {"trk_token": f"{name}-{pair}", "fingerprint": "same", "ip": f"10.0.{pair // 256}."
                f"{pair % 256}"}  # fmt: skip
-    email = f"{who}-{pair}@gmail.com"
+    email = f"{name}-{pair}@gmail.com"
     return [
-        hit(**browser, url=ADS[who].format(pair), occurred_at=T0),
+        hit(**browser, url=ADS[name].format(pair), occurred_at=T0),
         hit(**browser, url="https://shop.example/cart", referrer="https://shop.example/",
             occurred_at=T0 + MINUTE),
         page(person(**browser, email=email, occurred_at=T0 + 2 * MINUTE)),
-        event(email=email, trk_token=browser["trk_token"], amount="100", order_id=f"{who}-{pair}",
+        event(email=email, trk_token=browser["trk_token"], amount="100", order_id=f"{name}-{pair}",
               event_time=T0 + 3 * MINUTE),
     ]  # fmt: skip
 
@@ -99,7 +99,7 @@ def test_credit_is_right_in_a_thousand_orders(
     queue, randomly = Stage(connection, stage.space_id), random.Random(7)
     items: list[Item | Sent] = []
     for pair in range(ORDERS):
-        pair_items = [*items_of("anna", pair), *items_of("ben", pair)]
+        pair_items = [*make_items("anna", pair), *make_items("ben", pair)]
         randomly.shuffle(pair_items)
         items += pair_items
     put_all(queue, items)
@@ -129,7 +129,7 @@ def test_who_comes_second_takes_nothing_over(
     """Anna is already known when Ben's identical phone appears."""
     queue = Stage(connection, stage.space_id)
     for name in ("anna", "ben"):
-        queue.run(*items_of(name, 1))
+        queue.run(*make_items(name, 1))
     rows = api.rows(
         sources="facebook_ads", attribution_model="linear", attribution_window=30,
         start_date="2025-01-01 00:00:00", fields=["order_id", "source", "amount"],

@@ -9,7 +9,7 @@ import pytest
 
 from headwater.http.errors import Invalid
 from headwater.intake.ingest.payload import RECORD_FORM, accept
-from tests.support.pipeline import Accepted, Stage, by, event, new_stage
+from tests.support.pipeline import Accepted, Stage, add_sender, event, new_stage
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def stage(connection: psycopg.Connection) -> Stage:
 
 
 def order(phone: str, **values: Any) -> Accepted:
-    return by("webhook", event(phone=phone, **values))
+    return add_sender("webhook", event(phone=phone, **values))
 
 
 SPELLINGS = [
@@ -36,7 +36,7 @@ def test_it_works(stage: Stage, limit: int) -> None:
     )
     receipts = stage.put(*(order(text) for text in SPELLINGS))
     stage.process(limit)
-    assert {stage.contact_of(receipt) for receipt in receipts} == {stage.contact_of(known_receipt)}
+    assert {stage.find_contact(receipt) for receipt in receipts} == {stage.find_contact(known_receipt)}
     assert len(stage.values("contacts", "id")) == 2
 
 
@@ -44,7 +44,7 @@ def test_it_works(stage: Stage, limit: int) -> None:
 def test_a_number_nobody_has_is_a_contact_of_its_own(stage: Stage, limit: int) -> None:
     first, second, third = stage.put(order("0170 1234567"), order("+491701234567"), order("0170 1234568"))
     stage.process(limit)
-    assert stage.contact_of(first) == stage.contact_of(second) != stage.contact_of(third)
+    assert stage.find_contact(first) == stage.find_contact(second) != stage.find_contact(third)
 
 
 @pytest.mark.parametrize("limit", [1, 10])
@@ -57,7 +57,7 @@ def test_a_number_gives_way_and_merges_nobody(stage: Stage, limit: int) -> None:
         order("0170 1234567"),
     )
     stage.process(limit)
-    owner = stage.contact_of
+    owner = stage.find_contact
     assert owner(ada) != owner(bob) == owner(by_email) == owner(by_token)
     assert owner(alone_receipt) == owner(ada)
     assert stage.values("merges", "id") == []
@@ -74,24 +74,24 @@ JUNK = [
 def test_a_number_that_is_nobody_s(stage: Stage, text: str) -> None:
     """It is still stored, each time on a new contact."""
     receipts = stage.run(order(text), order(text))
-    assert len({stage.contact_of(receipt) for receipt in receipts}) == 2
+    assert len({stage.find_contact(receipt) for receipt in receipts}) == 2
     assert stage.rows("events", "warnings") == [(["phone ignored: not an identifier"],)] * 2
 
 
 def test_what_a_page_says_takes_no_order_from_a_customer(stage: Stage) -> None:
     ada, _ = stage.run(
         event(email="ada@acme.com", phone="0170 1234567"),
-        by("browser", event(trk_token="t9", phone="+491701234567")),
+        add_sender("browser", event(trk_token="t9", phone="+491701234567")),
     )
     (receipt,) = stage.run(order("0170 1234567"))
-    assert stage.contact_of(receipt) == stage.contact_of(ada)
+    assert stage.find_contact(receipt) == stage.find_contact(ada)
 
 
 def test_junk_beside_a_number(stage: Stage) -> None:
     first, second = stage.run(
         order("0170 1234567", email="noreply@shop.de", tracking_id="guest"), order("0170 1234567")
     )
-    assert stage.contact_of(first) == stage.contact_of(second)
+    assert stage.find_contact(first) == stage.find_contact(second)
 
 
 def test_track_needs_more_than_a_number() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import psycopg
 import pytest
 
-from tests.support.pipeline import by, event, new_stage
+from tests.support.pipeline import add_sender, event, new_stage
 
 ADDRESSES = [
     "noreply@shop.de", "no-reply@shop.de", "no.reply@shop.de", "NOREPLY@shop.de", "guest@shop.de",
@@ -20,7 +20,7 @@ ADDRESSES = [
 def test_it_works(connection: psycopg.Connection, sender: str) -> None:
     """Each is stored on a new contact, with a warning."""
     stage = new_stage(connection)
-    stage.run(*(by(sender, event(email=email)) for email in ADDRESSES for _ in range(2)))
+    stage.run(*(add_sender(sender, event(email=email)) for email in ADDRESSES for _ in range(2)))
     assert len(set(stage.values("events", "contact_id"))) == 2 * len(ADDRESSES)
     assert set(stage.values("contacts", "email")) == {None}
     assert stage.values("companies", "id") == []
@@ -29,5 +29,5 @@ def test_it_works(connection: psycopg.Connection, sender: str) -> None:
 @pytest.mark.parametrize("email", ["ada@example.com", "norah@shop.de", "ada@nonesuch.com"])
 def test_people(connection: psycopg.Connection, email: str) -> None:
     stage = new_stage(connection)
-    stage.run(by("webhook", event(email=email)))
+    stage.run(add_sender("webhook", event(email=email)))
     assert stage.values("contacts", "email") == [email]

@@ -38,8 +38,8 @@ class Terminal:
     def __init__(self, capsys: pytest.CaptureFixture[str], space_id: int) -> None:
         self.capsys, self.space = capsys, ["--space", str(space_id)]
 
-    def __call__(self, *words: str, code: int = 0) -> Any:
-        assert main(["site", *words, *self.space, "--json"]) == code
+    def __call__(self, *arguments: str, code: int = 0) -> Any:
+        assert main(["site", *arguments, *self.space, "--json"]) == code
         out, err = self.capsys.readouterr()
         return json.loads(out) if code == 0 else err
 
@@ -53,17 +53,17 @@ def terminal(
 
 
 @pytest.fixture
-def made(terminal: Terminal, stage: Stage, server: Running) -> tuple[Site, str]:
+def signed_site(terminal: Terminal, stage: Stage, server: Running) -> tuple[Site, str]:
     """A site made by the command, and its signing secret."""
     answer = terminal("create", "--name", "Shop", "--origin", ORIGIN)
     site = Site(stage.connection, server.base_url, stage.space_id, answer["id"], answer["site_key"])
     return site, answer["signing_secret"]
 
 
-def signed(secret: str, at: float | None = None, **who: Any) -> dict[str, Any]:
-    moment = str(int(time.time() if at is None else at))
-    digest = sign(secret.encode(), moment, who.get("email"), who.get("tracking_id"))
-    return identify(**who, signed_at=int(moment), signature=digest)
+def sign_identify(secret: str, signing_time: float | None = None, **identifiers: Any) -> dict[str, Any]:
+    moment = str(int(time.time() if signing_time is None else signing_time))
+    digest = sign(secret.encode(), moment, identifiers.get("email"), identifiers.get("tracking_id"))
+    return identify(**identifiers, signed_at=int(moment), signature=digest)
 
 
 def senders(site: Site) -> list[str]:
@@ -79,24 +79,24 @@ def refusal(site: Site, item: dict[str, Any]) -> dict[str, list[str]]:
     return result["errors"]
 
 
-def test_it_works(made: tuple[Site, str]) -> None:
-    site, secret = made
+def test_it_works(signed_site: tuple[Site, str]) -> None:
+    site, secret = signed_site
     identifiers = {"email": "Ada@Example.com ", "tracking_id": TRACKING_ID}
     site.report(identify(email=EMAIL), identify(tracking_id=TRACKING_ID), token="a")
     process_space(site.connection, site.space_id)
-    assert _living(site) == 1  # sent by one browser, one after another
+    assert _count_contacts(site) == 1  # sent by one browser, one after another
     site.report(identify(email="bob@example.com"), token="b")
     site.report(identify(email="bob@example.com", tracking_id=TRACKING_ID), token="c")
     process_space(site.connection, site.space_id)
-    assert _living(site) == 2
+    assert _count_contacts(site) == 2
     own_identifiers = {**identifiers, "email": "bob@example.com"}
-    assert site.report(signed(secret, **own_identifiers), token="c").status_code == 202
+    assert site.report(sign_identify(secret, **own_identifiers), token="c").status_code == 202
     assert senders(site) == ["signed_browser"]
     process_space(site.connection, site.space_id)
-    assert _living(site) == 1
+    assert _count_contacts(site) == 1
 
 
-def _living(site: Site) -> int:
+def _count_contacts(site: Site) -> int:
     row = site.connection.execute(
         "SELECT count(*) FROM contacts WHERE space_id = %s AND merged_into IS NULL", (site.space_id,)
     ).fetchone()
@@ -104,28 +104,28 @@ def _living(site: Site) -> int:
     return row[0]
 
 
-def test_case_and_blanks_of_an_address_do_not_matter(made: tuple[Site, str]) -> None:
-    site, secret = made
-    item = {**signed(secret, email=EMAIL), "email": " ADA@example.com "}
+def test_case_and_blanks_of_an_address_do_not_matter(signed_site: tuple[Site, str]) -> None:
+    site, secret = signed_site
+    item = {**sign_identify(secret, email=EMAIL), "email": " ADA@example.com "}
     assert site.report(item).status_code == 202
     assert senders(site) == ["signed_browser"]
 
 
-def test_a_signature_is_of_somebody(made: tuple[Site, str]) -> None:
+def test_a_signature_is_of_somebody(signed_site: tuple[Site, str]) -> None:
     """Pages may also be signed for visitors who aren't logged in, so the error names the missing field."""
-    site, secret = made
-    (rule,) = refusal(site, {**signed(secret), "full_name": "Ada"})["signature"]
+    site, secret = signed_site
+    (rule,) = refusal(site, {**sign_identify(secret), "full_name": "Ada"})["signature"]
     assert "email or a tracking_id" in rule
 
 
-def test_without_a_signature_it_is_the_page_s(made: tuple[Site, str]) -> None:
-    site, _ = made
+def test_without_a_signature_it_is_the_page_s(signed_site: tuple[Site, str]) -> None:
+    site, _ = signed_site
     site.report(identify(email=EMAIL), identify(email=EMAIL, signature=" ", signed_at=1))
     assert senders(site) == ["browser", "browser"]
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "message"),
     [
         ({"email": "mallory@evil.com"}, "does not match"),
         ({"tracking_id": "other"}, "does not match"),
@@ -134,64 +134,64 @@ def test_without_a_signature_it_is_the_page_s(made: tuple[Site, str]) -> None:
         ({"signed_at": 1}, "does not match"),
     ],
 )
-def test_what_was_not_signed(made: tuple[Site, str], changes: dict[str, Any], told: str) -> None:
-    site, secret = made
-    item = {**signed(secret, email=EMAIL, tracking_id=TRACKING_ID), **changes}
+def test_what_was_not_signed(signed_site: tuple[Site, str], changes: dict[str, Any], message: str) -> None:
+    site, secret = signed_site
+    item = {**sign_identify(secret, email=EMAIL, tracking_id=TRACKING_ID), **changes}
     (rule,) = refusal(site, item)["signature"]
-    assert told in rule
+    assert message in rule
     assert site.rows() == []
 
 
 @pytest.mark.parametrize(
-    ("age", "told"), [(MAX_AGE + 60, "more than 24 hours old"), (-3600, "in the future")]
+    ("age", "message"), [(MAX_AGE + 60, "more than 24 hours old"), (-3600, "in the future")]
 )
-def test_a_signature_has_its_time(made: tuple[Site, str], age: float, told: str) -> None:
-    site, secret = made
-    (rule,) = refusal(site, signed(secret, time.time() - age, email=EMAIL))["signature"]
-    assert told in rule
+def test_a_signature_has_its_time(signed_site: tuple[Site, str], age: float, message: str) -> None:
+    site, secret = signed_site
+    (rule,) = refusal(site, sign_identify(secret, time.time() - age, email=EMAIL))["signature"]
+    assert message in rule
 
 
 @pytest.mark.parametrize("moment", [None, "", "soon", "1.5", -1, "1" * 13, "١٢٣"])
-def test_a_signature_needs_its_time(made: tuple[Site, str], moment: Any) -> None:
-    site, secret = made
-    assert "signed_at" in refusal(site, {**signed(secret, email=EMAIL), "signed_at": moment})
+def test_a_signature_needs_its_time(signed_site: tuple[Site, str], moment: Any) -> None:
+    site, secret = signed_site
+    assert "signed_at" in refusal(site, {**sign_identify(secret, email=EMAIL), "signed_at": moment})
 
 
 def test_a_site_without_a_secret(site: Site, terminal: Terminal) -> None:
     """A site created before signing secrets existed."""
-    (rule,) = refusal(site, signed(SECRET, email=EMAIL))["signature"]
+    (rule,) = refusal(site, sign_identify(SECRET, email=EMAIL))["signature"]
     assert "no signing secret" in rule
     assert "--rotate" in terminal("secret", str(site.id), code=2)
     secret = terminal("secret", str(site.id), "--rotate", "at-once")["signing_secret"]
-    wait_until(lambda: site.report(signed(secret, email=EMAIL)).status_code == 202, 3)
+    wait_until(lambda: site.report(sign_identify(secret, email=EMAIL)).status_code == 202, 3)
 
 
-def test_rotation(made: tuple[Site, str], terminal: Terminal) -> None:
-    site, first = made
+def test_rotation(signed_site: tuple[Site, str], terminal: Terminal) -> None:
+    site, first = signed_site
     number = str(site.id)
     assert terminal("secret", number)["signing_secret"] == first
     second = terminal("secret", number, "--rotate", "in-a-day")["signing_secret"]
     assert second != first == first.lower()
     assert terminal("secret", number)["signing_secret"] == second
-    wait_until(lambda: site.report(signed(second, email=EMAIL)).status_code == 202, 3)
-    assert site.report(signed(first, email=EMAIL)).status_code == 202
+    wait_until(lambda: site.report(sign_identify(second, email=EMAIL)).status_code == 202, 3)
+    assert site.report(sign_identify(first, email=EMAIL)).status_code == 202
     third = terminal("secret", number, "--rotate", "at-once")["signing_secret"]
-    wait_until(lambda: site.report(signed(second, email=EMAIL)).status_code == 422, 3)
-    assert site.report(signed(first, email=EMAIL)).status_code == 422
-    assert site.report(signed(third, email=EMAIL)).status_code == 202
+    wait_until(lambda: site.report(sign_identify(second, email=EMAIL)).status_code == 422, 3)
+    assert site.report(sign_identify(first, email=EMAIL)).status_code == 422
+    assert site.report(sign_identify(third, email=EMAIL)).status_code == 202
 
 
-def test_the_secret_is_not_stored_as_it_is(made: tuple[Site, str]) -> None:
-    site, secret = made
+def test_the_secret_is_not_stored_as_it_is(signed_site: tuple[Site, str]) -> None:
+    site, secret = signed_site
     row = site.connection.execute("SELECT signing_secret FROM sites WHERE id = %s", (site.id,)).fetchone()
     assert row is not None
     assert secret.encode() not in row[0]
 
 
 def test_another_space_s_secret_is_unknown(
-    made: tuple[Site, str], terminal: Terminal, make_space: Any
+    signed_site: tuple[Site, str], terminal: Terminal, make_space: Any
 ) -> None:
-    site, _ = made
+    site, _ = signed_site
     terminal.space = ["--space", str(make_space())]
     assert "Site not found." in terminal("secret", str(site.id), code=2)
     assert "Site not found." in terminal("secret", str(site.id), "--rotate", "at-once", code=2)
@@ -260,11 +260,11 @@ def test_the_liquid_helper() -> None:
     assert values["signed_at"] == AT
 
 
-def _filtered(values: dict[str, str], first: str, filters: list[str]) -> str:
+def _filtered(values: dict[str, str], expression: str, filters: list[str]) -> str:
     def value(term: str) -> str:
         return values[term] if term in values else term.strip("'\"")
 
-    text = values["now"] if first in ("'now'", '"now"') else value(first)
+    text = values["now"] if expression in ("'now'", '"now"') else value(expression)
     for step in filters:
         name, _, argument = (word.strip() for word in step.partition(":"))
         text = {

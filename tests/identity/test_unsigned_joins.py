@@ -50,7 +50,7 @@ def customers(site: Site, api: Api) -> list[str]:
     return emails
 
 
-def touched(site: Site) -> int:
+def count_touched(site: Site) -> int:
     """Count the customers with the affiliate on their path."""
     row = site.connection.execute(
         "SELECT count(DISTINCT t.contact_id) FROM touchpoints t JOIN contact_identifiers i"
@@ -76,7 +76,7 @@ def test_it_works(site: Site, customers: list[str], database_url: str) -> None:
     items = [item for email in customers for item in (page(AFFILIATE), says(email=email))]
     assert site.report(*items).status_code == 202
     process(site)
-    assert touched(site) == MAX_JOINED
+    assert count_touched(site) == MAX_JOINED
     assert alerts(site, database_url) == [(Rule.JOINS_REFUSED, len(customers) - MAX_JOINED)]
     assert site.rows() == []
 
@@ -85,7 +85,7 @@ def test_one_request_after_another(site: Site, customers: list[str]) -> None:
     for email in customers:
         site.report(page(AFFILIATE), says(email=email))
         process(site)
-    assert touched(site) == MAX_JOINED
+    assert count_touched(site) == MAX_JOINED
 
 
 def test_a_new_token_for_each(site: Site, customers: list[str]) -> None:
@@ -93,14 +93,14 @@ def test_a_new_token_for_each(site: Site, customers: list[str]) -> None:
     for number, email in enumerate(customers):
         site.report(page(AFFILIATE), says(email=email), token=f"tok-{number}")
     process(site)
-    assert touched(site) == MAX_JOINED
+    assert count_touched(site) == MAX_JOINED
 
 
 def test_events_that_say_who_buys(site: Site, customers: list[str]) -> None:
     for email in customers:
         site.report(event(email=email, trk_source="affiliate66", trk_type="paid"))
     process(site)
-    assert touched(site) == MAX_JOINED
+    assert count_touched(site) == MAX_JOINED
     row = site.connection.execute(
         "SELECT count(*) FROM events WHERE space_id = %s AND sender = 'browser'", (site.space_id,)
     ).fetchone()
@@ -123,7 +123,7 @@ def test_who_joined_before_may_come_back(site: Site, customers: list[str]) -> No
         site.report(says(email=email))
     site.report(page(AFFILIATE))  # of the third customer
     process(site)
-    assert touched(site) == 1
+    assert count_touched(site) == 1
 
 
 def test_signed_identifies_and_the_server_have_no_limit(site: Site, customers: list[str], api: Api) -> None:
@@ -131,7 +131,7 @@ def test_signed_identifies_and_the_server_have_no_limit(site: Site, customers: l
         site.report(page(AFFILIATE), token=f"t-{number}")
         order(api, email, trk_token=f"t-{number}")
     process(site)
-    assert touched(site) == len(customers)
+    assert count_touched(site) == len(customers)
 
 
 def test_a_site_that_signs(site: Site, customers: list[str], database_url: str) -> None:
@@ -140,7 +140,7 @@ def test_a_site_that_signs(site: Site, customers: list[str], database_url: str) 
     site.report(page(AFFILIATE), says(email=customers[0]))
     site.report(page(AFFILIATE), says(email="new@shopper.example"), token="tok-2")
     process(site)
-    assert touched(site) == 0
+    assert count_touched(site) == 0
     assert alerts(site, database_url) == []
     row = site.connection.execute(
         "SELECT count(*) FROM contact_identifiers WHERE space_id = %s AND value = %s",
@@ -161,18 +161,20 @@ class TestDecisions:
         ]  # fmt: skip
         return directory, contacts
 
-    def item(self, number: int, at: int, **more: Any) -> ItemIdentity:
-        values = {"sender": Sender.BROWSER, **more}
-        return ItemIdentity(number + 1, at, at, **values)
+    def item(self, number: int, time: int, **fields: Any) -> ItemIdentity:
+        values = {"sender": Sender.BROWSER, **fields}
+        return ItemIdentity(number + 1, time, time, **values)
 
-    @pytest.mark.parametrize(("tokens", "addresses"), list(product(("one", "many", "none"), ("one", "many"))))
-    def test_kinds_of_browsers(self, tokens: str, addresses: str) -> None:
+    @pytest.mark.parametrize(
+        ("token_count", "address_count"), list(product(("one", "many", "none"), ("one", "many")))
+    )
+    def test_kinds_of_browsers(self, token_count: str, address_count: str) -> None:
         directory, contacts = self.contacts(8)
         joins = Joins()
         join_count = 0
         for number, contact in enumerate(contacts):
-            token = {"one": "t", "many": f"t{number}", "none": None}[tokens]
-            address = "1.1.1.1" if addresses == "one" else f"1.1.1.{number}"
+            token = {"one": "t", "many": f"t{number}", "none": None}[token_count]
+            address = "1.1.1.1" if address_count == "one" else f"1.1.1.{number}"
             item = self.item(
                 100 + number, 0, email=customer(number), trk_token=token,
                 address_key=address_key(address),
@@ -180,7 +182,7 @@ class TestDecisions:
             match, kept_item = identify(directory, item, joins)
             join_count += match is contact
             assert (match is contact) == (kept_item.email is not None)
-        is_one = tokens == "one" or addresses == "one"
+        is_one = token_count == "one" or address_count == "one"
         assert join_count == (MAX_JOINED if is_one else len(contacts))
         assert len(joins.refused) == len(contacts) - join_count
 

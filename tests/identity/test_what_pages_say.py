@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from headwater.people.identity.senders import Sender
-from tests.support.pipeline import Accepted, Stage, by, event, new_stage, page, person
+from tests.support.pipeline import Accepted, Stage, add_sender, event, new_stage, page, person
 
 ALICE, BOB, MALLORY = "alice@a-corp.com", "bob@b-corp.com", "mallory@evil.com"
 
@@ -18,7 +18,7 @@ def stage(connection: psycopg.Connection, space_id: int) -> Stage:
     return Stage(connection, space_id)
 
 
-def says(**values: Any) -> Accepted:
+def page_identify(**values: Any) -> Accepted:
     """Return a page's `identify`."""
     return page(person(**values))
 
@@ -42,45 +42,49 @@ def test_it_works(stage: Stage, item: Any) -> None:
         page(item(email=ALICE, trk_token="t1", profile_fields={1: "hacked"})),
     )  # fmt: skip
     assert stage.rows("merges", "id") == []
-    assert addresses(stage, stage.contact_of(alice)) == {ALICE}
-    assert addresses(stage, stage.contact_of(bob)) == {BOB}
+    assert addresses(stage, stage.find_contact(alice)) == {ALICE}
+    assert addresses(stage, stage.find_contact(bob)) == {BOB}
     assert stage.values("contacts", "profile_field_1")[:2] == ["gold", "new"]
 
 
 def test_two_known_contacts_stay_two(stage: Stage) -> None:
     alice, bob = stage.run(event(tracking_id="u1", email=ALICE), event(email=BOB))
     (claim,) = stage.run(page(event(tracking_id="u1", email=BOB)))
-    assert stage.contact_of(claim) == stage.contact_of(alice) != stage.contact_of(bob)
+    assert stage.find_contact(claim) == stage.find_contact(alice) != stage.find_contact(bob)
     assert dict(stage.rows("events", "id", "warnings"))[claim] == [
         "email ignored: a page cannot add it to this contact"
     ]
     (server,) = stage.run(event(tracking_id="u1", email=BOB))
-    assert stage.contact_of(server) == stage.contact_of(bob) == stage.contact_of(alice)
+    assert stage.find_contact(server) == stage.find_contact(bob) == stage.find_contact(alice)
 
 
 def test_its_own_past_joins_whoever_it_is(stage: Stage) -> None:
     anonymous_event, known_event = stage.run(page(event(trk_token="t1")), event(email=ALICE))
-    stage.run(says(trk_token="t1", email=ALICE))
-    assert stage.contact_of(anonymous_event) == stage.contact_of(known_event)
+    stage.run(page_identify(trk_token="t1", email=ALICE))
+    assert stage.find_contact(anonymous_event) == stage.find_contact(known_event)
     assert stage.rows("merges", "cause", "sender") == [("trk_token", "browser")]
 
 
 def test_what_is_empty_is_filled(stage: Stage) -> None:
     (known_event,) = stage.run(event(tracking_id="u1"))
-    stage.run(says(tracking_id="u1", email=ALICE, full_name="Alice", phone="1", profile_fields={1: "a"}))
+    stage.run(
+        page_identify(tracking_id="u1", email=ALICE, full_name="Alice", phone="1", profile_fields={1: "a"})
+    )
     row = stage.rows("contacts", "id", "email", "name", "phone", "profile_field_1")
-    assert row == [(stage.contact_of(known_event), ALICE, "Alice", "1", "a")]
+    assert row == [(stage.find_contact(known_event), ALICE, "Alice", "1", "a")]
 
 
 def test_names_and_phones_are_not_added_to_others(stage: Stage) -> None:
     stage.run(event(email=ALICE, full_name="Alice", phone="1"))
-    stage.run(says(email=ALICE, full_name="Mallory", phone="666"), says(email=ALICE, phone="1"))
+    stage.run(
+        page_identify(email=ALICE, full_name="Mallory", phone="666"), page_identify(email=ALICE, phone="1")
+    )
     values = {row[0] for row in stage.rows("contact_identifiers", "value")}
     assert values == {ALICE, "Alice", "1"}
 
 
 def test_somebody_new_is_somebody(stage: Stage) -> None:
-    stage.run(says(email=ALICE, tracking_id="u1"), says(email=BOB, trk_token="t2"))
+    stage.run(page_identify(email=ALICE, tracking_id="u1"), page_identify(email=BOB, trk_token="t2"))
     assert len(stage.values("contacts", "id")) == 2
 
 
@@ -95,14 +99,14 @@ def test_no_other_company(connection: psycopg.Connection) -> None:
 
 def test_a_refused_address_groups_nobody(stage: Stage) -> None:
     stage.run(event(email="alice@gmail.com", tracking_id="u1"))
-    stage.run(says(tracking_id="u1", email=MALLORY))
+    stage.run(page_identify(tracking_id="u1", email=MALLORY))
     assert stage.rows("companies", "domain") == []
 
 
 @pytest.mark.parametrize("sender", [sender for sender in Sender if sender.is_trusted])
 def test_who_speaks_for_the_business_is_believed(stage: Stage, sender: str) -> None:
     stage.run(event(tracking_id="u1", profile_fields={1: "old"}), event(email=BOB))
-    stage.run(by(sender, event(tracking_id="u1", email=BOB, profile_fields={1: "new"})))
+    stage.run(add_sender(sender, event(tracking_id="u1", email=BOB, profile_fields={1: "new"})))
     assert stage.values("merges", "sender") == [sender]
     assert stage.values("contacts", "profile_field_1")[0] == "new"
     assert sender in stage.values("events", "sender")

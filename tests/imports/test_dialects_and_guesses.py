@@ -29,7 +29,7 @@ WORD = st.text(st.characters(codec="utf-8", exclude_categories=["C"]), min_size=
 ENCODINGS = ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"]
 
 
-def dialect_of(content: bytes) -> Dialect:
+def guess_dialect(content: bytes) -> Dialect:
     survey = FileSurvey()
     for start in range(0, len(content), 3):  # chunks end in the middle of a character
         survey.add(content[start : start + 3])
@@ -50,7 +50,7 @@ def test_it_works(delimiter: str, encoding: str, rows: list[list[str]]) -> None:
     writer.writerow(["Order", "E-Mail", "Total"])
     writer.writerows(rows)
     content = text.getvalue().encode(encoding)
-    dialect = dialect_of(content)
+    dialect = guess_dialect(content)
     assert dialect.delimiter == delimiter
     columns, sample = sample_rows(content, dialect, is_whole_file=True)
     assert columns == ["Order", "E-Mail", "Total"]
@@ -76,8 +76,8 @@ def test_what_separates_cells(text: str, delimiter: str) -> None:
 
 
 def test_latin_1_is_told_from_utf_8() -> None:
-    assert dialect_of("Straße;Größe\nä;ö\n".encode("cp1252")).encoding == "cp1252"
-    assert dialect_of("Straße;Größe\nä;ö\n".encode()).encoding == "utf-8-sig"
+    assert guess_dialect("Straße;Größe\nä;ö\n".encode("cp1252")).encoding == "cp1252"
+    assert guess_dialect("Straße;Größe\nä;ö\n".encode()).encoding == "utf-8-sig"
 
 
 @pytest.mark.parametrize(
@@ -116,13 +116,13 @@ def test_a_column_of_addresses_is_the_email() -> None:
     assert guess_columns("events", KINDS["events"].fields, ["x", "who"], rows) == {"who": "email"}
 
 
-def decimals_of(samples: list[str]) -> str | None:
+def guess_decimals(samples: list[str]) -> str | None:
     survey = DecimalsSurvey()
     survey.add(samples)
     return survey.decide()
 
 
-def dates_of(samples: list[str]) -> str | None:
+def guess_dates(samples: list[str]) -> str | None:
     survey = DatesSurvey()
     survey.add(samples)
     return survey.decide()
@@ -136,7 +136,7 @@ def test_amounts_are_read_as_they_were_meant(amount: Decimal, comma: bool) -> No
         text = text.translate(str.maketrans(",.", ".,"))
     notation = Notation("comma" if comma else "point")
     assert Decimal(notation.number(text) or "") == amount
-    assert decimals_of([text]) == notation.decimals
+    assert guess_decimals([text]) == notation.decimals
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_amounts_are_read_as_they_were_meant(amount: Decimal, comma: bool) -> No
     ],
 )  # fmt: skip
 def test_how_amounts_are_written(samples: list[str], decimals: str | None) -> None:
-    assert decimals_of(samples) == decimals
+    assert guess_decimals(samples) == decimals
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ def test_numbers_in_cells(decimals: str, text: str, number: str | None) -> None:
     ],
 )  # fmt: skip
 def test_how_dates_are_written(samples: list[str], dates: str | None) -> None:
-    assert dates_of(samples) == dates
+    assert guess_dates(samples) == dates
 
 
 @settings(deadline=None)

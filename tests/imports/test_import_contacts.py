@@ -184,16 +184,16 @@ def test_rows_of_one_file_meet(
 def test_chunks_and_repeats_make_no_difference(
     importer: Importer, connection: psycopg.Connection, people: list[Any], chunk: int
 ) -> None:
-    whole_importer, split_importer = (importer.at(make_stage(connection)) for _ in range(2))
+    whole_importer, split_importer = (importer.importer_for(make_stage(connection)) for _ in range(2))
     file = whole_importer.write(f"{whole_importer.stage.space_id}.ndjson", *people)
-    expected = stored(whole_importer, file)
+    expected = import_and_read(whole_importer, file)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(import_run, "CHUNK", chunk)
-        assert stored(split_importer, file) == expected
-        assert stored(split_importer, file, "--again") == expected
+        assert import_and_read(split_importer, file) == expected
+        assert import_and_read(split_importer, file, "--again") == expected
 
 
-def stored(importer: Importer, file: Path, *options: str) -> list[tuple[Any, ...]]:
+def import_and_read(importer: Importer, file: Path, *options: str) -> list[tuple[Any, ...]]:
     """Import a file and return the contacts' values, with ids replaced by their order."""
     arguments = [str(file), "--space", str(importer.stage.space_id), *options]
     assert main(["import", "contacts", *arguments]) in (0, 1)

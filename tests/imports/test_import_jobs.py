@@ -45,16 +45,16 @@ class Uploads:
     url: str
     storage: LocalFolder
 
-    def call(self, verb: Callable[..., Awaitable[Result]], *values: Any, **named: Any) -> Result:
+    def call(self, verb: Callable[..., Awaitable[Result]], *values: Any, **options: Any) -> Result:
         """Call a function of `jobs` on a new connection."""
 
         async def run() -> Result:
             async with await AsyncConnection.connect(self.url, autocommit=True) as connection:
-                return await verb(connection, self.stage.space_id, *values, **named)
+                return await verb(connection, self.stage.space_id, *values, **options)
 
         return asyncio.run(run())
 
-    def put(self, content: str, reading: Reading = READING, kind: str = "events") -> int:
+    def put(self, content: str, file_reading: Reading = READING, kind: str = "events") -> int:
         """Upload a file and let it be checked."""
         job_id, file = self.call(jobs.create_job, kind, "f.csv", 1)
         survey = FileSurvey()
@@ -63,7 +63,7 @@ class Uploads:
         with self.storage.create(file, file) as sink:
             sink.write(content.encode())
         self.call(jobs.note_upload, job_id, survey, judge_file(kind, survey))
-        self.call(jobs.check_job, job_id, reading)
+        self.call(jobs.check_job, job_id, file_reading)
         self.work()
         return job_id
 
@@ -194,10 +194,10 @@ def test_a_file_that_cannot_be_read_is_not_tried_again(uploads: Uploads) -> None
     assert attempts() == {**before, "failed": before["failed"] + 1}
 
 
-def during_the_import(uploads: Uploads, monkeypatch: pytest.MonkeyPatch, happens: Callable[[], None]) -> None:
-    """Work, and call `happens` after the first chunk of two rows."""
+def during_the_import(uploads: Uploads, monkeypatch: pytest.MonkeyPatch, disturb: Callable[[], None]) -> None:
+    """Work, and call `disturb` after the first chunk of two rows."""
     monkeypatch.setattr(importer, "CHUNK", 2)
-    advance, pending_calls = job_worker._advance, [happens]
+    advance, pending_calls = job_worker._advance, [disturb]
 
     async def notice(*values: Any) -> None:
         await advance(*values)

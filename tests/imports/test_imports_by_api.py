@@ -50,7 +50,7 @@ def test_it_works(desk: Desk) -> None:
     assert len(desk.rows("events")) == 1
 
 
-def by_chance(rows: list[dict[str, str]], dice: Random) -> bytes:
+def random_table(rows: list[dict[str, str]], dice: Random) -> bytes:
     """Return a table in a random encoding, with a random separator and line ending."""
     text = write(rows, dice.choice(SEPARATORS), dice.choice(LINE_ENDS), dice)
     return encode(text, dice.choice(ENCODINGS))
@@ -97,7 +97,7 @@ def test_a_file_is_read_as_at_a_terminal(desk: Desk, importer: Importer, kind: s
     import_ids: list[int] = []
     for number in range(INSTANCES):
         dice = Random(f"{kind} {number}")
-        content = by_chance(some_rows(kind, number, dice), dice)
+        content = random_table(some_rows(kind, number, dice), dice)
         file = importer.folder / f"{number}.csv"
         file.write_bytes(content)
         assert importer.run(kind, file, *options)["refused"] == 0, content
@@ -107,7 +107,7 @@ def test_a_file_is_read_as_at_a_terminal(desk: Desk, importer: Importer, kind: s
         report = desk.get(kind, import_id)
         assert (report["status"], report["stored"], report["refused"]) == ("finished", 4, 0), report
     with client_for_stage(desk, importer.stage) as client:
-        other_desk = Desk(client, importer.stage, desk.folder, desk.url, desk.before)
+        other_desk = Desk(client, importer.stage, desk.folder, desk.url, desk.earlier_files)
         assert desk.rows(kind) == other_desk.rows(kind)
         assert len(desk.rows(kind)) >= 2.5 * INSTANCES
 
@@ -132,10 +132,10 @@ def test_what_was_asked_for_is_given(desk: Desk) -> None:
     assert payload["event_time"] == 1780610400000  # 4 June 2026, 22:00 in UTC
 
 
-@pytest.mark.parametrize("late", [("2.345", "1.234,50"), ("2,345", "1,234.50")])
-def test_rows_far_down_tell_how_numbers_are_written(desk: Desk, late: tuple[str, str]) -> None:
+@pytest.mark.parametrize("late_rows", [("2.345", "1.234,50"), ("2,345", "1,234.50")])
+def test_rows_far_down_tell_how_numbers_are_written(desk: Desk, late_rows: tuple[str, str]) -> None:
     """With only the first rows, they would be read wrongly."""
-    rows = [f"purchase;a@b.org;{amount}" for amount in (*range(900), *late)]
+    rows = [f"purchase;a@b.org;{amount}" for amount in (*range(900), *late_rows)]
     content = table("event_name;email;amount", *rows)
     desk.begin("events", content)
     desk.work()
@@ -189,7 +189,7 @@ def test_one_of_the_console_is_readable(desk: Desk) -> None:
 
 def test_the_file_goes_when_its_import_ends(desk: Desk) -> None:
     desk.begin("events", ORDERS)
-    assert len(desk.left()[0]) == 1
+    assert len(desk.remaining_files()[0]) == 1
     desk.work()
     jobs.tidy(desk.stage.connection, LocalFolder(desk.folder), desk.stage.space_id)
-    assert desk.left()[0] == []
+    assert desk.remaining_files()[0] == []

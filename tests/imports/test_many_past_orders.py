@@ -28,7 +28,7 @@ from tests.support.forks import run_copy
 from tests.support.import_desk import Desk, client_for_stage
 from tests.support.importing import Importer
 from tests.support.pipeline import Stage as Pipeline
-from tests.support.shop_exports import Expected, write_shopify
+from tests.support.shop_exports import ExpectedImport, write_shopify
 
 ORDERS = campaign_size("HEADWATER_PAST_ORDERS", 1200, 50_000)
 MOST_SECONDS = 60
@@ -63,7 +63,7 @@ def add_up(pipeline: Pipeline) -> tuple[dict[str, Decimal], dict[str, Decimal]]:
     return revenue, refunds
 
 
-def check_figures(pipeline: Pipeline, expected: Expected) -> None:
+def check_figures(pipeline: Pipeline, expected: ExpectedImport) -> None:
     assert pipeline.values("events", "amount >= 0").count(True) == expected.orders
     assert add_up(pipeline) == (expected.revenue, expected.refunds)
     assert pipeline.rows("rejected", "reason") == pipeline.rows("duplicates", "reason") == []
@@ -83,8 +83,8 @@ def test_it_works(importer: Importer, desk: Desk, database_url: str) -> None:
     report = importer.run("orders", file, status=1)
     import_seconds = time.monotonic() - start_time
     assert 1500 < report["rows_done_before"] < report["rows"] <= expected.rows
-    assert (report["queued"], report["refused"]) == (expected.orders, expected.refused.total())
-    assert report["reasons"] == expected.refused
+    assert (report["queued"], report["refused"]) == (expected.orders, expected.refusals.total())
+    assert report["reasons"] == expected.refusals
     assert Counter(report["sources"]) + Counter({"": report["without_source"]}) == expected.sources
     pipeline.process(BATCH_ROWS)
     total_seconds = time.monotonic() - start_time

@@ -235,4 +235,4 @@ def test_at_a_real_terminal(importer: Importer) -> None:
     options = ("--encoding", "windows-1252", "--separator", "bar", "--dates", "dmy")
     assert importer.run("events", file, *options)["rows"] == 1
     file.write_bytes(b"when;whom\n2026-05-13;a@b.org\n")
-    assert "--map" in importer.refused("events", file)
+    assert "--map" in importer.refusal("events", file)

@@ -19,7 +19,7 @@ from tests.support.pipeline import Stage as Pipeline
 from tests.support.shop_exports import SHOPIFY_HEADER
 from tests.support.webhook_samples.shopify import ORDER as HOOKED
 from tests.support.webhook_samples.shopify import REFUND
-from tests.support.webhooks import event_of, refund_of
+from tests.support.webhooks import map_event, map_refund
 
 SHOPIFY: dict[str, str] = {
     "Name": "#1001", "Email": "ada@example.com", "Financial Status": "paid",
@@ -88,15 +88,15 @@ def test_it_works(importer: Importer, pipeline: Pipeline) -> None:
     assert pipeline.values("contacts", "email") == ["ada@example.com", "bob@example.com"]
 
 
-@pytest.mark.parametrize("first", ["webhook", "file"])
-def test_an_order_of_a_webhook_counts_once(importer: Importer, pipeline: Pipeline, first: str) -> None:
+@pytest.mark.parametrize("first_sender", ["webhook", "file"])
+def test_an_order_of_a_webhook_counts_once(importer: Importer, pipeline: Pipeline, first_sender: str) -> None:
     def send() -> None:
-        pipeline.put_row("event", json.dumps(event_of("shopify", HOOKED)), sender="webhook")
+        pipeline.put_row("event", json.dumps(map_event("shopify", HOOKED)), sender="webhook")
 
-    if first == "webhook":
+    if first_sender == "webhook":
         send()
     bring(importer, SHOPIFY)
-    if first == "file":
+    if first_sender == "file":
         send()
     pipeline.process()
     assert purchases(pipeline) == [("#1001", Decimal(403))]
@@ -104,18 +104,18 @@ def test_an_order_of_a_webhook_counts_once(importer: Importer, pipeline: Pipelin
     assert len(sources(importer)) == 1
 
 
-@pytest.mark.parametrize("first", ["webhook", "file"])
-def test_a_refund_of_a_webhook_counts_once(importer: Importer, pipeline: Pipeline, first: str) -> None:
+@pytest.mark.parametrize("first_sender", ["webhook", "file"])
+def test_a_refund_of_a_webhook_counts_once(importer: Importer, pipeline: Pipeline, first_sender: str) -> None:
     topic = {"X-Shopify-Topic": "refunds/create"}
 
     def send() -> None:
-        refund = json.dumps(refund_of("shopify", REFUND, headers=topic))
+        refund = json.dumps(map_refund("shopify", REFUND, headers=topic))
         pipeline.put_row("refund", refund, sender="webhook")
 
-    if first == "webhook":
+    if first_sender == "webhook":
         send()
     bring(importer, SHOPIFY | {"Financial Status": "partially_refunded", "Refunded Amount": "15.50"})
-    if first == "file":
+    if first_sender == "file":
         send()
     pipeline.process()
     assert purchases(pipeline) == [("#1001", Decimal("-15.5")), ("#1001", Decimal(403))]
@@ -124,7 +124,7 @@ def test_a_refund_of_a_webhook_counts_once(importer: Importer, pipeline: Pipelin
 def test_events_are_those_of_the_webhook(importer: Importer) -> None:
     bring(importer, SHOPIFY)
     (event,) = importer.payloads()
-    hook_event = event_of("shopify", HOOKED)
+    hook_event = map_event("shopify", HOOKED)
     field_names = ("event_name", "event_time", "email", "amount", "currency", "order_id", "order_name",
                    "trk_token", "phone")  # fmt: skip
     assert {name: event.get(name) for name in field_names} == {
@@ -214,11 +214,11 @@ REPORT = "Date,Order #,N. Revenue (formatted),Status,Customer,Customer type,Net 
 def test_what_cannot_be_read_is_refused(importer: Importer, desk: Desk) -> None:
     file = importer.folder / "x.csv"
     file.write_text("a,b\n1,2\n")
-    assert "matches no known export of orders" in importer.refused("orders", file)
-    assert "no column has the order_id" in importer.refused("orders", file, "--map", "a=email")
+    assert "matches no known export of orders" in importer.refusal("orders", file)
+    assert "no column has the order_id" in importer.refusal("orders", file, "--map", "a=email")
     assert set(desk.refusal("orders", "a,b\n1,2\n")) == {"columns"}
     file.write_text(REPORT)
-    assert "billing_email" in importer.refused("orders", file)
+    assert "billing_email" in importer.refusal("orders", file)
     assert "billing_email" in desk.refusal("orders", REPORT)["file"][0]
 
 

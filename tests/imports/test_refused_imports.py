@@ -93,7 +93,7 @@ def test_a_key_needs_the_scope(desk: Desk, make_key: Callable[..., str], kind: s
     with client_for_stage(desk, stage) as client:
         assert client.post(f"/{kind}/imports", content=ORDERS).status_code == 403
         assert client.get(f"/{kind}/imports/1").status_code == 403
-    assert desk.left() == ([], [])
+    assert desk.remaining_files() == ([], [])
 
 
 def test_a_form_and_a_compressed_body_are_refused(desk: Desk) -> None:
@@ -102,11 +102,11 @@ def test_a_form_and_a_compressed_body_are_refused(desk: Desk) -> None:
     headers = {"Content-Encoding": "gzip"}
     answer = desk.client.post("/events/imports", content=b"\x1f\x8b", headers=headers)
     assert answer.status_code == 415
-    assert desk.left() == ([], [])
+    assert desk.remaining_files() == ([], [])
 
 
 @pytest.fixture
-def small(database_url: str, data_dir: Path, desk: Desk) -> Iterator[httpx.Client]:
+def small_client(database_url: str, data_dir: Path, desk: Desk) -> Iterator[httpx.Client]:
     """A client of an application that accepts files of up to one megabyte."""
     settings = Settings(rate_limit_factor=1000, data_dir=data_dir, max_upload_mb=1)
     running = run_application(settings, database_url)
@@ -117,16 +117,16 @@ def small(database_url: str, data_dir: Path, desk: Desk) -> Iterator[httpx.Clien
 
 
 @pytest.mark.parametrize("declared", [True, False])
-def test_a_file_that_is_too_large(desk: Desk, small: httpx.Client, *, declared: bool) -> None:
+def test_a_file_that_is_too_large(desk: Desk, small_client: httpx.Client, *, declared: bool) -> None:
     """Clients that send everything before they read also get the answer."""
     row = b"purchase,a@example.com,1,5\n"
     content = ORDERS.encode() + row * (5_000_000 // len(row))
     pieces = (content[start : start + 65536] for start in range(0, len(content), 65536))
-    answer = small.post("/events/imports", content=content if declared else pieces)
+    answer = small_client.post("/events/imports", content=content if declared else pieces)
     assert answer.status_code == 413
-    assert desk.left() == ([], [])
+    assert desk.remaining_files() == ([], [])
     largest_content = ORDERS.encode() + row * ((1_000_000 - len(ORDERS)) // len(row))
-    assert small.post("/events/imports", content=largest_content).status_code == 202
+    assert small_client.post("/events/imports", content=largest_content).status_code == 202
 
 
 def erase_somebody(desk: Desk) -> None:
@@ -143,22 +143,22 @@ def erase_somebody(desk: Desk) -> None:
 def test_somebody_is_erased_while_a_file_arrives(desk: Desk) -> None:
     def pieces() -> Iterator[bytes]:
         yield ORDERS.encode()
-        wait_until(lambda: bool(desk.left()[1]))
+        wait_until(lambda: bool(desk.remaining_files()[1]))
         erase_somebody(desk)
         yield b"purchase,gone@example.com,3,5\n"
 
     answer = desk.client.post("/events/imports", content=pieces())
     assert answer.status_code == 409
-    assert desk.left() == ([], [])
+    assert desk.remaining_files() == ([], [])
     assert desk.send("events", ORDERS).status_code == 202
 
 
 def test_a_client_that_goes_away_leaves_nothing(desk: Desk) -> None:
     def pieces() -> Iterator[bytes]:
         yield ORDERS.encode()
-        wait_until(lambda: bool(desk.left()[1]))
+        wait_until(lambda: bool(desk.remaining_files()[1]))
         raise ConnectionError
 
     with pytest.raises(ConnectionError):
         desk.client.post("/events/imports", content=pieces())
-    wait_until(lambda: desk.left() == ([], []))
+    wait_until(lambda: desk.remaining_files() == ([], []))

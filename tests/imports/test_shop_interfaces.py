@@ -21,8 +21,8 @@ from tests.support.fake_platform import Answer, FakePlatform
 from tests.support.importing import Importer
 from tests.support.webhook_samples.stripe import INTENT, stripe
 from tests.support.webhook_samples.woocommerce import WOO
-from tests.support.webhooks import event_of
-from tests.support.wire import Received
+from tests.support.webhooks import map_event
+from tests.support.wire import ReceivedRequest
 
 ORDERS = 250
 UTM = {"source": "newsletter", "medium": "email", "campaign": "may", "term": None}
@@ -40,29 +40,29 @@ PAYMENT: dict[str, Any] = {**INTENT, "status": "succeeded", "livemode": True, "c
 ORDER: dict[str, Any] = {**WOO, "refunds": []}
 
 
-def query_of(request: Received) -> dict[str, str]:
+def read_query(request: ReceivedRequest) -> dict[str, str]:
     return {name: values[0] for name, values in parse_qs(urlsplit(request.target).query).items()}
 
 
-def list_woocommerce(request: Received) -> Any:
-    start = int(query_of(request)["offset"])
+def list_woocommerce(request: ReceivedRequest) -> Any:
+    start = int(read_query(request)["offset"])
     return [{**ORDER, "id": number + 1} for number in range(start, min(start + 100, ORDERS))]
 
 
-def list_shopify(request: Received) -> Any:
+def list_shopify(request: ReceivedRequest) -> Any:
     condition = json.loads(request.body)["variables"]["query"]
     start = int(condition.removeprefix("id:>") or 0)
     numbers = range(start, min(start + 100, ORDERS))
     return {"data": {"orders": {"nodes": [{**SHOPIFY, "legacyResourceId": str(n + 1)} for n in numbers]}}}
 
 
-def list_stripe(request: Received) -> Any:
-    start = int(query_of(request).get("starting_after", "pi_0").removeprefix("pi_"))
+def list_stripe(request: ReceivedRequest) -> Any:
+    start = int(read_query(request).get("starting_after", "pi_0").removeprefix("pi_"))
     numbers = range(start, min(start + 100, ORDERS))
     return {"data": [{**PAYMENT, "id": f"pi_{n + 1}", "invoice": None} for n in numbers]}
 
 
-SHOPS: dict[str, tuple[Callable[[Received], Any], tuple[str, ...]]] = {
+SHOPS: dict[str, tuple[Callable[[ReceivedRequest], Any], tuple[str, ...]]] = {
     "woocommerce": (list_woocommerce, ("consumer_key=ck_1", "consumer_secret=cs_1")),
     "shopify": (list_shopify, ("access_token=shpat_1",)),
     "stripe": (list_stripe, ("secret_key=sk_1",)),
@@ -70,7 +70,7 @@ SHOPS: dict[str, tuple[Callable[[Received], Any], tuple[str, ...]]] = {
 
 
 @pytest.fixture
-def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def _quick_retries(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Permit servers on loopback, don't wait before retries, and use a test folder for refused orders."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(command, "Egress", partial(Egress, ["127.0.0.1"]))
@@ -85,19 +85,19 @@ def bring(importer: Importer, shop: str, url: str, *options: str, status: int = 
     return json.loads(importer._capsys.readouterr().out or "{}")
 
 
-@pytest.mark.usefixtures("quick")
+@pytest.mark.usefixtures("_quick_retries")
 @pytest.mark.parametrize("shop", SHOPS)
 def test_it_works(importer: Importer, shop: str) -> None:
     """An import that fails after two pages continues with the third."""
-    answers, requests = SHOPS[shop][0], list[Received]()
+    answers, requests = SHOPS[shop][0], list[ReceivedRequest]()
 
-    def answer(request: Received) -> Answer:
+    def answer(request: ReceivedRequest) -> Answer:
         requests.append(request)
         if len(requests) == 1:
             return Answer(429, {}, {"Retry-After": "0"})
         return Answer(403) if len(requests) == 4 else Answer(body=answers(request))
 
-    with FakePlatform(otherwise=answer) as fake:
+    with FakePlatform(default=answer) as fake:
         bring(importer, shop, fake.url, status=2)
         report = bring(importer, shop, fake.url)
         assert (report["queued"], report["refused"], report["rows_done_before"]) == (ORDERS, 0, 200)
@@ -112,19 +112,22 @@ def fields(event: dict[str, Any]) -> dict[str, Any]:
     return {name: event.get(name) for name in names}
 
 
-@pytest.mark.usefixtures("quick")
+@pytest.mark.usefixtures("_quick_retries")
 def test_orders_are_those_of_webhooks(importer: Importer) -> None:
-    with FakePlatform(otherwise=lambda _: Answer(body=[ORDER])) as fake:
+    with FakePlatform(default=lambda _: Answer(body=[ORDER])) as fake:
         bring(importer, "woocommerce", fake.url)
-    with FakePlatform(otherwise=lambda _: Answer(body={"data": [PAYMENT]})) as fake:
+    with FakePlatform(default=lambda _: Answer(body={"data": [PAYMENT]})) as fake:
         bring(importer, "stripe", fake.url)
     events = [payload for kind, payload in importer.waiting() if kind == "event"]
-    hook_events = event_of("woocommerce", WOO), event_of("stripe", stripe("payment_intent.succeeded", INTENT))
+    hook_events = (
+        map_event("woocommerce", WOO),
+        map_event("stripe", stripe("payment_intent.succeeded", INTENT)),
+    )
     assert list(map(fields, events)) == list(map(fields, hook_events))
     assert all(event["do_not_capi"] for event in events)
 
 
-@pytest.mark.usefixtures("quick")
+@pytest.mark.usefixtures("_quick_retries")
 def test_stripes_metadata_tells_the_source(importer: Importer) -> None:
     """In our own names or in UTM parameters. Ours win."""
     own_fields = {
@@ -138,7 +141,7 @@ def test_stripes_metadata_tells_the_source(importer: Importer) -> None:
         {**PAYMENT, "id": f"pi_{number}", "metadata": metadata}
         for number, metadata in enumerate((own_fields, utm, {**utm, **own_fields}))
     ]
-    with FakePlatform(otherwise=lambda _: Answer(body={"data": payments})) as fake:
+    with FakePlatform(default=lambda _: Answer(body={"data": payments})) as fake:
         bring(importer, "stripe", fake.url)
     read_sources = [
         [payload.get(name) for name in own_fields] for kind, payload in importer.waiting() if kind == "event"
@@ -146,13 +149,13 @@ def test_stripes_metadata_tells_the_source(importer: Importer) -> None:
     assert read_sources == [[*own_fields.values()], [*utm.values()], [*own_fields.values()]]
 
 
-@pytest.mark.usefixtures("quick")
+@pytest.mark.usefixtures("_quick_retries")
 def test_shopify_tells_refunds_and_the_last_visit(importer: Importer) -> None:
     cancelled_order = {**SHOPIFY, "legacyResourceId": "3", "cancelledAt": "2026-05-14T11:00:00Z"}
     nodes = [SHOPIFY, {**SHOPIFY, "legacyResourceId": "2", "test": True}, cancelled_order]
     throttling = {"errors": [{"message": "Throttled", "extensions": {"code": "THROTTLED"}}]}
     answers = iter([throttling, {"data": {"orders": {"nodes": nodes}}}])
-    with FakePlatform(otherwise=lambda _: Answer(body=next(answers))) as fake:
+    with FakePlatform(default=lambda _: Answer(body=next(answers))) as fake:
         report = bring(importer, "shopify", fake.url, "--since", "2026-01-01", status=1)
     assert report["sources"] == {"email": 1}
     event, refund = (payload for _, payload in importer.waiting())
@@ -160,26 +163,26 @@ def test_shopify_tells_refunds_and_the_last_visit(importer: Importer) -> None:
     assert refund["statements"][0]["amount"] == "2.5"
 
 
-@pytest.mark.usefixtures("quick")
+@pytest.mark.usefixtures("_quick_retries")
 @pytest.mark.parametrize(
-    ("body", "status", "words"),
+    ("body", "status", "message"),
     [({"code": "x"}, 401, "refused the access_token"), ({}, 404, "answered 404"),
      ({}, 200, "unexpected answer"), (b"<html>", 200, "does not answer now"),
      ({}, 503, "does not answer now")],
 )  # fmt: skip
 def test_failures_are_explained(
-    importer: Importer, capsys: pytest.CaptureFixture[str], body: Any, status: int, words: str
+    importer: Importer, capsys: pytest.CaptureFixture[str], body: Any, status: int, message: str
 ) -> None:
     arguments = ["import", "shop", "shopify", "--space", str(importer.stage.space_id)]
-    with FakePlatform(otherwise=lambda _: Answer(status, body)) as fake:
+    with FakePlatform(default=lambda _: Answer(status, body)) as fake:
         assert main([*arguments, "--shop", fake.url, "--secret", "access_token=shpat_1"]) == 2
     output = capsys.readouterr().err
-    assert words in output
+    assert message in output
     assert "shpat_1" not in output
     assert importer.waiting() == []
 
 
-@pytest.mark.usefixtures("quick")
+@pytest.mark.usefixtures("_quick_retries")
 def test_what_is_missing_is_named(importer: Importer, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["import", "shop", "woocommerce", "--space", str(importer.stage.space_id)]
     assert main([*arguments, "--shop", "https://shop.example"]) == 2

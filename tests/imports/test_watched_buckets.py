@@ -22,27 +22,27 @@ from joserfc.jwk import RSAKey
 
 from headwater.intake.watched.addresses import read_address
 from headwater.intake.watched.requests import request_azure, request_s3
-from tests.imports.watching import CSV, Watching, open_engine
+from tests.imports.watching import CSV, WatchedFiles, open_engine
 from tests.support.factories import Stage
 from tests.support.fake_platform import Answer, FakePlatform
-from tests.support.wire import Received
+from tests.support.wire import ReceivedRequest
 
 KEYS = {"access_key_id": "AKIDEXAMPLE", "secret_access_key": "a secret"}
 MOMENT = datetime(2026, 11, 25, 12, 30, 5, tzinfo=UTC)
 
 
 @pytest.fixture
-def watching(
+def watched_files(
     database_url: str, stage: Stage, connection: psycopg.Connection, tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-) -> Iterator[Watching]:  # fmt: skip
+) -> Iterator[WatchedFiles]:  # fmt: skip
     """Watched files. The operator's own credentials are present, and must not be used."""
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AZURE_STORAGE_SAS_KEY"):
         monkeypatch.setenv(name, "the operators")
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
     connection.execute("UPDATE watched_files SET status = 'paused'")
     with open_engine(database_url) as engine:
-        yield Watching(database_url, stage, tmp_path, engine)
+        yield WatchedFiles(database_url, stage, tmp_path, engine)
 
 
 @pytest.fixture(scope="module")
@@ -66,15 +66,15 @@ def s3() -> Iterator[str]:
     server.stop()
 
 
-def test_it_works(watching: Watching, s3: str) -> None:
-    watching.origins["s3.us-east-1.amazonaws.com"] = s3
-    file = watching.watch("s3://files/daily reports/{date} a+b.csv", secrets=KEYS)
-    watching.fetch()
-    assert watching.state(file).fault_message is None
-    assert watching.amounts() == [Decimal("5.50")]
-    missing = watching.watch("s3://files/other.csv", secrets=KEYS)
-    watching.fetch()
-    state = watching.state(missing)
+def test_it_works(watched_files: WatchedFiles, s3: str) -> None:
+    watched_files.origins["s3.us-east-1.amazonaws.com"] = s3
+    file = watched_files.watch("s3://files/daily reports/{date} a+b.csv", secrets=KEYS)
+    watched_files.fetch()
+    assert watched_files.state(file).fault_message is None
+    assert watched_files.amounts() == [Decimal("5.50")]
+    missing = watched_files.watch("s3://files/other.csv", secrets=KEYS)
+    watched_files.fetch()
+    state = watched_files.state(missing)
     assert (state.status, state.fault) == ("active", "missing")
     assert "NoSuchKey" in (state.fault_message or "")
 
@@ -91,21 +91,21 @@ def test_requests_are_signed_as_botocore_signs_them(key: str, monkeypatch: pytes
         assert own_headers[name.lower()] == client_request.headers[name]
 
 
-def test_a_bucket_of_another_region_names_it(watching: Watching) -> None:
+def test_a_bucket_of_another_region_names_it(watched_files: WatchedFiles) -> None:
     redirect = Answer(
         301, b"<Error><Code>PermanentRedirect</Code></Error>", {"x-amz-bucket-region": "eu-west-1"}
     )
-    with FakePlatform(otherwise=redirect) as server:
-        watching.origins["s3.us-east-1.amazonaws.com"] = server.url
-        file = watching.watch("s3://files/x.csv", secrets=KEYS)
-        watching.fetch()
-    state = watching.state(file)
+    with FakePlatform(default=redirect) as server:
+        watched_files.origins["s3.us-east-1.amazonaws.com"] = server.url
+        file = watched_files.watch("s3://files/x.csv", secrets=KEYS)
+        watched_files.fetch()
+    state = watched_files.state(file)
     assert (state.status, state.fault) == ("held", "settings")
     assert "eu-west-1" in (state.fault_message or "")
-    with FakePlatform(otherwise=Answer(body=CSV.format("1").encode())) as server:
-        watching.origins["s3.eu-west-1.amazonaws.com"] = server.url
-        watching.change(file, settings={"region": "eu-west-1"})
-        assert watching.fetch_later(file, minutes=1).fault is None
+    with FakePlatform(default=Answer(body=CSV.format("1").encode())) as server:
+        watched_files.origins["s3.eu-west-1.amazonaws.com"] = server.url
+        watched_files.change(file, settings={"region": "eu-west-1"})
+        assert watched_files.fetch_later(file, minutes=1).fault is None
 
 
 @pytest.fixture(scope="module")
@@ -118,10 +118,10 @@ def service_account() -> tuple[str, str]:
     return msgspec.json.encode(account).decode(), public
 
 
-def test_google(watching: Watching, service_account: tuple[str, str]) -> None:
+def test_google(watched_files: WatchedFiles, service_account: tuple[str, str]) -> None:
     key_file, public = service_account
 
-    def answer(request: Received) -> Answer:
+    def answer(request: ReceivedRequest) -> Answer:
         if request.target == "/token":
             assertion = parse_qs(request.body.decode())["assertion"][0]
             claims = jwt.decode(assertion, RSAKey.import_key(public)).claims
@@ -132,41 +132,45 @@ def test_google(watching: Watching, service_account: tuple[str, str]) -> None:
             return Answer(401, b"")
         return Answer(body=CSV.format("5.50").encode())
 
-    with FakePlatform(otherwise=answer) as server:
+    with FakePlatform(default=answer) as server:
         hosts = ("oauth2.googleapis.com", "storage.googleapis.com")
-        watching.origins |= dict.fromkeys(hosts, server.url)
-        file = watching.watch("gs://files/reports/daily.csv", secrets={"service_account_json": key_file})
-        watching.fetch()
-    assert watching.state(file).fault_message is None
-    assert watching.amounts() == [Decimal("5.50")]
+        watched_files.origins |= dict.fromkeys(hosts, server.url)
+        file = watched_files.watch("gs://files/reports/daily.csv", secrets={"service_account_json": key_file})
+        watched_files.fetch()
+    assert watched_files.state(file).fault_message is None
+    assert watched_files.amounts() == [Decimal("5.50")]
 
 
-def test_a_google_account_that_gets_no_token(watching: Watching, service_account: tuple[str, str]) -> None:
+def test_a_google_account_that_gets_no_token(
+    watched_files: WatchedFiles, service_account: tuple[str, str]
+) -> None:
     refusal = Answer(400, {"error": "invalid_grant", "error_description": "Invalid JWT Signature."})
-    with FakePlatform(otherwise=refusal) as server:
-        watching.origins["oauth2.googleapis.com"] = server.url
+    with FakePlatform(default=refusal) as server:
+        watched_files.origins["oauth2.googleapis.com"] = server.url
         secrets = {"service_account_json": service_account[0]}
-        file = watching.watch("gs://files/reports/daily.csv", secrets=secrets)
-        watching.fetch()
-    state = watching.state(file)
+        file = watched_files.watch("gs://files/reports/daily.csv", secrets=secrets)
+        watched_files.fetch()
+    state = watched_files.state(file)
     assert (state.status, state.fault) == ("held", "credentials")
     assert "Invalid JWT" in (state.fault_message or "")
 
 
-def test_azure(watching: Watching) -> None:
-    def answer(request: Received) -> Answer:
+def test_azure(watched_files: WatchedFiles) -> None:
+    def answer(request: ReceivedRequest) -> Answer:
         if request.target != "/box/daily%20report.csv?sv=2024&sig=a%2Bb":
             return Answer(403, b"<Error><Code>AuthenticationFailed</Code></Error>")
         return Answer(body=CSV.format("5.50").encode())
 
-    with FakePlatform(otherwise=answer) as server:
-        watching.origins["shop.blob.core.windows.net"] = server.url
-        good = watching.watch("az://shop/box/daily report.csv", secrets={"sas_token": "?sv=2024&sig=a%2Bb"})
-        bad = watching.watch("az://shop/box/daily report.csv", secrets={"sas_token": "sv=2024&sig=x"})
-        watching.fetch()
-    assert watching.amounts() == [Decimal("5.50")]
-    assert watching.state(good).fault is None
-    state = watching.state(bad)
+    with FakePlatform(default=answer) as server:
+        watched_files.origins["shop.blob.core.windows.net"] = server.url
+        good = watched_files.watch(
+            "az://shop/box/daily report.csv", secrets={"sas_token": "?sv=2024&sig=a%2Bb"}
+        )
+        bad = watched_files.watch("az://shop/box/daily report.csv", secrets={"sas_token": "sv=2024&sig=x"})
+        watched_files.fetch()
+    assert watched_files.amounts() == [Decimal("5.50")]
+    assert watched_files.state(good).fault is None
+    state = watched_files.state(bad)
     assert (state.status, state.fault) == ("held", "credentials")
 
 

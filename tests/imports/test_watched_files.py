@@ -19,112 +19,112 @@ from headwater.cli import main
 from headwater.http.errors import Invalid, NotFound
 from headwater.intake.watched import content, watched_files
 from headwater.intake.watched.inputs import read_new
-from tests.imports.watching import CSV, Watching, open_engine
+from tests.imports.watching import CSV, WatchedFiles, open_engine
 from tests.support.factories import Stage, make_stage
 from tests.support.fake_platform import Answer, FakePlatform, Redirect
 from tests.support.waiting import PATIENCE_SECONDS
-from tests.support.wire import Received
+from tests.support.wire import ReceivedRequest
 
 URL = "https://reports.example/daily.csv"
 
 
 @pytest.fixture
-def watching(
+def watched(
     database_url: str, stage: Stage, connection: psycopg.Connection, tmp_path: Path
-) -> Iterator[Watching]:
+) -> Iterator[WatchedFiles]:
     connection.execute("UPDATE watched_files SET status = 'paused'")
     connection.execute(
         "UPDATE import_jobs SET status = 'cancelled' WHERE status IN ('checking', 'queued', 'running')"
     )
     with open_engine(database_url) as engine:
-        yield Watching(database_url, stage, tmp_path, engine)
+        yield WatchedFiles(database_url, stage, tmp_path, engine)
 
 
 def table(text: str = CSV.format("5.50"), **headers: str) -> Answer:
     return Answer(body=text.encode(), headers={"Content-Type": "text/csv", **headers})
 
 
-def test_it_works(watching: Watching) -> None:
-    with FakePlatform(table(), table(), table(CSV.format("7")), otherwise=table()) as server:
-        watching.origins["reports.example"] = server.url
-        file = watching.watch(URL, secrets={"authorization": "Bearer abc"})
-        watching.fetch()
-        assert watching.amounts() == [Decimal("5.50")]
-        state = watching.state(file)
+def test_it_works(watched: WatchedFiles) -> None:
+    with FakePlatform(table(), table(), table(CSV.format("7")), default=table()) as server:
+        watched.origins["reports.example"] = server.url
+        file = watched.watch(URL, secrets={"authorization": "Bearer abc"})
+        watched.fetch()
+        assert watched.amounts() == [Decimal("5.50")]
+        state = watched.state(file)
         assert (state.status, state.fault, state.name) == ("active", None, "daily.csv")
         assert state.fetched_at == "2026-11-25T12:00:00Z"
-        watching.fetch_later(file, days=1)  # unchanged
-        watching.fetch_later(file, days=1)
-        assert watching.amounts() == [Decimal(7)]
-        watching.fetch_later(file, days=1)  # the first content again
-        assert watching.amounts() == [Decimal("5.50")]
-        jobs = watching.imports(file)
+        watched.fetch_later(file, days=1)  # unchanged
+        watched.fetch_later(file, days=1)
+        assert watched.amounts() == [Decimal(7)]
+        watched.fetch_later(file, days=1)  # the first content again
+        assert watched.amounts() == [Decimal("5.50")]
+        jobs = watched.imports(file)
         assert [(job.status, job.taken, job.name) for job in jobs] == [("finished", 1, "daily.csv")] * 3
         assert {request.headers["authorization"] for request in server.requests} == {"Bearer abc"}
         assert all(request.headers["accept"].startswith("text/csv") for request in server.requests)
 
 
-def test_fetches_are_six_hours_apart(watching: Watching) -> None:
-    with FakePlatform(otherwise=table()) as server:
-        watching.origins["reports.example"] = server.url
-        file = watching.watch(URL)
-        watching.fetch()
-        first = watching.state(file).next_fetch_at
-        watching.fetch_later(file, hours=6)
-        assert first[14:] == watching.state(file).next_fetch_at[14:]
+def test_fetches_are_six_hours_apart(watched: WatchedFiles) -> None:
+    with FakePlatform(default=table()) as server:
+        watched.origins["reports.example"] = server.url
+        file = watched.watch(URL)
+        watched.fetch()
+        first = watched.state(file).next_fetch_at
+        watched.fetch_later(file, hours=6)
+        assert first[14:] == watched.state(file).next_fetch_at[14:]
         assert "2026-11-25T12:00" < first <= "2026-11-25T18:00:00Z"
 
 
-def test_a_local_file_with_the_date_in_its_name(watching: Watching) -> None:
-    (watching.folder / "meta").mkdir()
-    (watching.folder / "meta" / "2026-11-24.csv").write_text(CSV.format("3"))
-    file = watching.watch("file:///meta/{date}.csv")
-    watching.fetch()
-    assert watching.amounts() == [Decimal(3)]
-    state = watching.fetch_later(file, days=1)
+def test_a_local_file_with_the_date_in_its_name(watched: WatchedFiles) -> None:
+    (watched.folder / "meta").mkdir()
+    (watched.folder / "meta" / "2026-11-24.csv").write_text(CSV.format("3"))
+    file = watched.watch("file:///meta/{date}.csv")
+    watched.fetch()
+    assert watched.amounts() == [Decimal(3)]
+    state = watched.fetch_later(file, days=1)
     assert (state.status, state.fault, state.failures) == ("active", "missing", 1)
-    (watching.folder / "meta" / "2026-11-25.csv").write_text(CSV.format("4"))
-    state = watching.fetch_later(file, minutes=1)
-    assert (state.fault, state.failing_since, watching.amounts()) == (None, None, [Decimal(4)])
+    (watched.folder / "meta" / "2026-11-25.csv").write_text(CSV.format("4"))
+    state = watched.fetch_later(file, minutes=1)
+    assert (state.fault, state.failing_since, watched.amounts()) == (None, None, [Decimal(4)])
 
 
-def test_the_date_is_yesterday_in_the_space(watching: Watching, connection: psycopg.Connection) -> None:
-    far_watching = watching.beside(make_stage(connection, "Pacific/Kiritimati"))
+def test_the_date_is_yesterday_in_the_space(watched: WatchedFiles, connection: psycopg.Connection) -> None:
+    far_watching = watched.watch_other_space(make_stage(connection, "Pacific/Kiritimati"))
     (far_watching.folder / "2026-11-25.csv").write_text(CSV.format("3"))
     far_watching.watch("file:///{date}.csv")
     far_watching.fetch()
     assert far_watching.amounts() == [Decimal(3)]
 
 
-def test_settings_are_those_of_an_upload(watching: Watching) -> None:
-    file = watching.folder / "x.csv"
+def test_settings_are_those_of_an_upload(watched: WatchedFiles) -> None:
+    file = watched.folder / "x.csv"
     file.write_text("Tag;Kampagne;Kosten\n24.11.2026;1;1.234,50\n25.11.2026;1;2\n")
     settings: dict[str, Any] = {
         "columns": ["Tag:date", "Kampagne:campaign_id", "Kosten:amount"],
         "platform": "meta", "currency": "EUR", "dates": "dmy", "decimals": "comma",
     }  # fmt: skip
-    held_id = watching.watch("file:///x.csv", settings={**settings, "currency": None})
-    watching.fetch()
-    state = watching.state(held_id)
+    held_id = watched.watch("file:///x.csv", settings={**settings, "currency": None})
+    watched.fetch()
+    state = watched.state(held_id)
     assert (state.status, state.fault) == ("held", "settings")
     assert "currency" in (state.fault_message or "")
-    state = watching.change(held_id, settings=settings)
+    state = watched.change(held_id, settings=settings)
     assert (state.status, state.failures) == ("active", 0)
-    assert watching.fetch_later(held_id, minutes=1).fault is None
-    assert watching.amounts() == [Decimal("1234.50"), Decimal(2)]
-    watching.change(held_id, settings={**settings, "platform": "tiktok"})
-    watching.stage.connection.execute(
-        "UPDATE watched_files SET next_fetch_at = %s WHERE id = %s", (watching.now, held_id)
+    assert watched.fetch_later(held_id, minutes=1).fault is None
+    assert watched.amounts() == [Decimal("1234.50"), Decimal(2)]
+    watched.change(held_id, settings={**settings, "platform": "tiktok"})
+    watched.stage.connection.execute(
+        "UPDATE watched_files SET next_fetch_at = %s WHERE id = %s", (watched.time, held_id)
     )
-    watching.fetch()  # same content, other options
-    assert len(watching.amounts()) == 4
+    watched.fetch()  # same content, other options
+    assert len(watched.amounts()) == 4
 
 
-def test_other_kinds(watching: Watching) -> None:
-    (watching.folder / "names.csv").write_text("kind,id,name,platform\ncampaign,1,Autumn,meta\n")
-    file = watching.watch("file:///names.csv", kind="ads")
-    watching.fetch()
-    assert [job.taken for job in watching.imports(file)] == [1]
+def test_other_kinds(watched: WatchedFiles) -> None:
+    (watched.folder / "names.csv").write_text("kind,id,name,platform\ncampaign,1,Autumn,meta\n")
+    file = watched.watch("file:///names.csv", kind="ads")
+    watched.fetch()
+    assert [job.taken for job in watched.imports(file)] == [1]
 
 
 @pytest.mark.parametrize(
@@ -199,48 +199,48 @@ def test_local_files_need_the_operators_folder() -> None:
     ],
 )
 def test_faults(
-    watching: Watching, monkeypatch: pytest.MonkeyPatch, answer: Any, fault: str, status: str
+    watched: WatchedFiles, monkeypatch: pytest.MonkeyPatch, answer: Any, fault: str, status: str
 ) -> None:
     monkeypatch.setattr(content, "MOST_BYTES", 1000)
-    with FakePlatform(otherwise=answer) as server:
-        watching.origins["reports.example"] = server.url
-        file = watching.watch(URL)
-        watching.fetch()
-    state = watching.state(file)
+    with FakePlatform(default=answer) as server:
+        watched.origins["reports.example"] = server.url
+        file = watched.watch(URL)
+        watched.fetch()
+    state = watched.state(file)
     assert (state.fault, state.status, state.failures) == (fault, status, 1)
     assert state.fault_message
-    assert watching.imports(file) == []
-    assert not list((watching.files / "store").glob("*"))
+    assert watched.imports(file) == []
+    assert not list((watched.files / "store").glob("*"))
 
 
-def test_retries_grow(watching: Watching) -> None:
-    with FakePlatform(otherwise=Answer(404, b"")) as server:
-        watching.origins["reports.example"] = server.url
-        file = watching.watch(URL)
-        watching.fetch()
-        times = [watching.fetch_later(file, minutes=1).next_fetch_at[11:16] for _ in range(3)]
-        state = watching.state(file)
+def test_retries_grow(watched: WatchedFiles) -> None:
+    with FakePlatform(default=Answer(404, b"")) as server:
+        watched.origins["reports.example"] = server.url
+        file = watched.watch(URL)
+        watched.fetch()
+        times = [watched.fetch_later(file, minutes=1).next_fetch_at[11:16] for _ in range(3)]
+        state = watched.state(file)
     assert times == ["12:06", "12:17", "13:03"]
     assert (state.failures, state.failing_since) == (4, "2026-11-25T12:00:00Z")
 
 
-def test_a_redirect_to_another_host_gets_no_secret(watching: Watching) -> None:
-    def answer(request: Received) -> Any:
+def test_a_redirect_to_another_host_gets_no_secret(watched: WatchedFiles) -> None:
+    def answer(request: ReceivedRequest) -> Any:
         if request.target == "/daily.csv":
             return Redirect("https://files.example/x?sig=1")
         return table()
 
-    with FakePlatform(otherwise=answer) as server:
-        watching.origins |= {"reports.example": server.url, "files.example": server.url}
-        watching.watch(URL, secrets={"authorization": "Bearer abc"})
-        watching.fetch()
+    with FakePlatform(default=answer) as server:
+        watched.origins |= {"reports.example": server.url, "files.example": server.url}
+        watched.watch(URL, secrets={"authorization": "Bearer abc"})
+        watched.fetch()
         first, second = server.requests
     assert first.headers["authorization"] == "Bearer abc"
     assert "authorization" not in second.headers
-    assert watching.amounts() == [Decimal("5.50")]
+    assert watched.amounts() == [Decimal("5.50")]
 
 
-def test_a_name_with_a_private_address_is_refused(watching: Watching) -> None:
+def test_a_name_with_a_private_address_is_refused(watched: WatchedFiles) -> None:
     async def resolve(host: str, port: int) -> list[str]:
         del host, port
         return ["10.1.2.3"]
@@ -250,18 +250,18 @@ def test_a_name_with_a_private_address_is_refused(watching: Watching) -> None:
             async with Egress(resolver=resolve) as egress:
                 return await egress.send(call, seconds, **limits)
 
-    file = watching.watch(URL)
-    watching.fetch(Sender())
-    state = watching.state(file)
+    file = watched.watch(URL)
+    watched.fetch(Sender())
+    state = watched.state(file)
     assert (state.status, state.fault) == ("held", "address")
 
 
 @pytest.mark.parametrize("trap", ["link", "folder link", "pipe", "folder"])
-def test_links_and_other_things_in_the_folder_are_refused(watching: Watching, trap: str) -> None:
-    outside = watching.files / "outside"
+def test_links_and_other_things_in_the_folder_are_refused(watched: WatchedFiles, trap: str) -> None:
+    outside = watched.files / "outside"
     outside.mkdir()
     (outside / "x.csv").write_text(CSV.format("9"))
-    inside = watching.folder
+    inside = watched.folder
     if trap == "link":
         (inside / "x.csv").symlink_to(outside / "x.csv")
     elif trap == "folder link":
@@ -270,80 +270,78 @@ def test_links_and_other_things_in_the_folder_are_refused(watching: Watching, tr
         os.mkfifo(inside / "x.csv")
     else:
         (inside / "x.csv").mkdir()
-    file = watching.watch("file:///sub/x.csv" if trap == "folder link" else "file:///x.csv")
-    watching.fetch()
-    assert (watching.state(file).fault, watching.amounts()) == ("address", [])
+    file = watched.watch("file:///sub/x.csv" if trap == "folder link" else "file:///x.csv")
+    watched.fetch()
+    assert (watched.state(file).fault, watched.amounts()) == ("address", [])
 
 
-def test_spaces_do_not_see_each_others_files(watching: Watching, connection: psycopg.Connection) -> None:
-    other_watching = watching.beside(make_stage(connection))
+def test_spaces_do_not_see_each_others_files(watched: WatchedFiles, connection: psycopg.Connection) -> None:
+    other_watching = watched.watch_other_space(make_stage(connection))
     (other_watching.folder / "x.csv").write_text(CSV.format("9"))
-    own_file = watching.watch("file:///x.csv")
+    own_file = watched.watch("file:///x.csv")
     other_file = other_watching.watch("file:///x.csv")
-    watching.fetch()
-    assert (watching.state(own_file).fault, watching.amounts()) == ("missing", [])
+    watched.fetch()
+    assert (watched.state(own_file).fault, watched.amounts()) == ("missing", [])
     assert other_watching.amounts() == [Decimal(9)]
     for verb in (watched_files.fetch_watched_file, watched_files.pause_watched_file):
         with pytest.raises(NotFound):
-            watching.act(other_file, verb)
+            watched.act(other_file, verb)
     with pytest.raises(NotFound):
-        watching.change(other_file, name="Mine")
-    assert watching.imports(other_file) == []
+        watched.change(other_file, name="Mine")
+    assert watched.imports(other_file) == []
 
 
-def test_secrets_stay_with_their_host(watching: Watching) -> None:
-    with FakePlatform(otherwise=table()) as server:
-        watching.origins |= {"reports.example": server.url, "evil.example": server.url}
-        file = watching.watch(URL, secrets={"authorization": "Bearer abc"})
-        assert watching.change(file, address="https://reports.example/2.csv").secret_names == [
-            "authorization"
-        ]
-        assert watching.change(file, address="https://evil.example/2.csv").secret_names == []
-        watching.fetch_later(file, minutes=1)
+def test_secrets_stay_with_their_host(watched: WatchedFiles) -> None:
+    with FakePlatform(default=table()) as server:
+        watched.origins |= {"reports.example": server.url, "evil.example": server.url}
+        file = watched.watch(URL, secrets={"authorization": "Bearer abc"})
+        assert watched.change(file, address="https://reports.example/2.csv").secret_names == ["authorization"]
+        assert watched.change(file, address="https://evil.example/2.csv").secret_names == []
+        watched.fetch_later(file, minutes=1)
         assert "authorization" not in server.requests[-1].headers
-    row = watching.stage.connection.execute(
+    row = watched.stage.connection.execute(
         "SELECT w::text FROM watched_files w WHERE w.id = %s", (file,)
     ).fetchone()
     assert row is not None
     assert "abc" not in row[0]
 
 
-def test_a_paused_file_is_not_fetched(watching: Watching) -> None:
-    with FakePlatform(otherwise=table()) as server:
-        watching.origins["reports.example"] = server.url
-        file = watching.watch(URL)
-        watching.act(file, watched_files.pause_watched_file)
-        watching.fetch()
+def test_a_paused_file_is_not_fetched(watched: WatchedFiles) -> None:
+    with FakePlatform(default=table()) as server:
+        watched.origins["reports.example"] = server.url
+        file = watched.watch(URL)
+        watched.act(file, watched_files.pause_watched_file)
+        watched.fetch()
         assert server.requests == []
-        watching.act(file, watched_files.resume_watched_file)
-        watching.due(file)
-        watching.fetch()
-    assert watching.amounts() == [Decimal("5.50")]
+        watched.act(file, watched_files.resume_watched_file)
+        watched.make_due(file)
+        watched.fetch()
+    assert watched.amounts() == [Decimal("5.50")]
 
 
-def test_a_file_paused_while_it_is_fetched_is_not_imported(watching: Watching) -> None:
+def test_a_file_paused_while_it_is_fetched_is_not_imported(watched: WatchedFiles) -> None:
     file = 0
 
-    def answer(request: Received) -> Answer:
+    def answer(request: ReceivedRequest) -> Answer:
         del request
-        watching.stage.connection.execute("UPDATE watched_files SET status = 'paused' WHERE id = %s", (file,))
+        watched.stage.connection.execute("UPDATE watched_files SET status = 'paused' WHERE id = %s", (file,))
         return table()
 
-    with FakePlatform(otherwise=answer) as server:
-        watching.origins["reports.example"] = server.url
-        file = watching.watch(URL)
-        watching.fetch()
-    assert (watching.state(file).fault, watching.imports(file)) == (None, [])
+    with FakePlatform(default=answer) as server:
+        watched.origins["reports.example"] = server.url
+        file = watched.watch(URL)
+        watched.fetch()
+    assert (watched.state(file).fault, watched.imports(file)) == (None, [])
 
 
-def test_a_failed_import_is_tried_again(watching: Watching) -> None:
-    (watching.folder / "x.csv").write_text(CSV.format("3"))
-    file = watching.watch("file:///x.csv")
-    watching.fetch()
-    connection, space_id = watching.stage.connection, watching.stage.space_id
+def test_a_failed_import_is_tried_again(watched: WatchedFiles) -> None:
+    (watched.folder / "x.csv").write_text(CSV.format("3"))
+    file = watched.watch("file:///x.csv")
+    watched.fetch()
+    connection, space_id = watched.stage.connection, watched.stage.space_id
     connection.execute("UPDATE import_jobs SET status = 'failed' WHERE space_id = %s", (space_id,))
-    watching.fetch_later(file, hours=6)
-    assert [job.status for job in watching.imports(file)] == ["finished", "failed"]
+    watched.fetch_later(file, hours=6)
+    assert [job.status for job in watched.imports(file)] == ["finished", "failed"]
 
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
@@ -351,16 +349,16 @@ def test_a_failed_import_is_tried_again(watching: Watching) -> None:
     "failpoint", ["watched_file_fetched", "watched_file_before_commit", "watched_file_queued"]
 )
 def test_a_killed_fetch_imports_once(
-    watching: Watching, monkeypatch: pytest.MonkeyPatch, failpoint: str
+    watched: WatchedFiles, monkeypatch: pytest.MonkeyPatch, failpoint: str
 ) -> None:
     """The puller is forked, because importing it takes longer than the rest of the test."""
-    (watching.folder / "x.csv").write_text(CSV.format("3"))
-    file = watching.watch("file:///x.csv")
+    (watched.folder / "x.csv").write_text(CSV.format("3"))
+    file = watched.watch("file:///x.csv")
     environment = {
-        "HEADWATER_DATABASE_URL": watching.database_url,
-        "HEADWATER_DATA_DIR": str(watching.files),
-        "HEADWATER_STORAGE_URL": f"file://{watching.files / 'store'}",
-        "HEADWATER_WATCHED_DIR": str(watching.files / "watched"),
+        "HEADWATER_DATABASE_URL": watched.database_url,
+        "HEADWATER_DATA_DIR": str(watched.files),
+        "HEADWATER_STORAGE_URL": f"file://{watched.files / 'store'}",
+        "HEADWATER_WATCHED_DIR": str(watched.files / "watched"),
     }
     with monkeypatch.context() as patch:
         patch.setattr(failpoints, "_ARMED", failpoint)
@@ -370,7 +368,7 @@ def test_a_killed_fetch_imports_once(
         puller.start()
     puller.join(PATIENCE_SECONDS)
     assert puller.exitcode == -signal.SIGKILL
-    watching.work()
-    watching.fetch_later(file, minutes=1)
-    assert watching.amounts() == [Decimal(3)]
-    assert [job.status for job in watching.imports(file)] == ["finished"]
+    watched.work()
+    watched.fetch_later(file, minutes=1)
+    assert watched.amounts() == [Decimal(3)]
+    assert [job.status for job in watched.imports(file)] == ["finished"]

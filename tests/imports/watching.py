@@ -67,9 +67,9 @@ class Engine:
     runner: asyncio.Runner
     database: Database
 
-    def run(self, act: Callable[[Database], Awaitable[Any]]) -> Any:
+    def run(self, work: Callable[[Database], Awaitable[Any]]) -> Any:
         async def call() -> Any:
-            return await act(self.database)
+            return await work(self.database)
 
         return self.runner.run(call())
 
@@ -86,16 +86,16 @@ def open_engine(database_url: str) -> Iterator[Engine]:
 
 
 @dataclass
-class Watching:
+class WatchedFiles:
     database_url: str
     stage: Stage
     files: Path
     """A folder with the object store and a folder for each Space."""
     engine: Engine
     origins: dict[str, str] = field(default_factory=dict[str, str])
-    now: datetime = NOW
+    time: datetime = NOW
 
-    def beside(self, stage: Stage) -> Watching:
+    def watch_other_space(self, stage: Stage) -> WatchedFiles:
         """Return the watched files of another Space."""
         return replace(self, stage=stage)
 
@@ -115,7 +115,7 @@ class Watching:
                 return (await watched_files.create_watched_file(connection, space_id, new, KEY)).id
 
         watched_file_id = self.engine.run(create)
-        self.due(watched_file_id)
+        self.make_due(watched_file_id)
         return watched_file_id
 
     def change(self, watched_file_id: int, **members: Any) -> WatchedFileRow:
@@ -140,11 +140,11 @@ class Watching:
     def state(self, watched_file_id: int) -> WatchedFileRow:
         return self.act(watched_file_id, watched_files.fetch_watched_file)
 
-    def due(self, watched_file_id: int) -> None:
+    def make_due(self, watched_file_id: int) -> None:
         self.stage.connection.execute(
             "UPDATE watched_files SET next_fetch_at = %s, settings_at = least(settings_at, %s),"
             " leased_until = NULL WHERE space_id = %s AND id = %s",
-            (self.now, self.now, self.stage.space_id, watched_file_id),
+            (self.time, self.time, self.stage.space_id, watched_file_id),
         )
 
     def fetch(self, sender: Any = None) -> None:
@@ -154,7 +154,7 @@ class Watching:
             async with Egress(["127.0.0.1"], seconds=5) as egress:
                 source = ContentSource(sender or Detour(egress, self.origins), self.files / "watched")
                 services = FetchServices(
-                    database, LocalFolder(self.files / "store"), source, KEY, self.now.timestamp
+                    database, LocalFolder(self.files / "store"), source, KEY, self.time.timestamp
                 )
                 await FileFetcher(services, asyncio.Event()).drain()
 
@@ -165,9 +165,9 @@ class Watching:
         with psycopg.connect(self.database_url, autocommit=True) as connection:
             job_worker.work(connection, LocalFolder(self.files / "store"), self.database_url)
 
-    def fetch_later(self, watched_file_id: int, **later: float) -> WatchedFileRow:
-        self.now += timedelta(**later)
-        self.due(watched_file_id)
+    def fetch_later(self, watched_file_id: int, **delay: float) -> WatchedFileRow:
+        self.time += timedelta(**delay)
+        self.make_due(watched_file_id)
         self.fetch()
         return self.state(watched_file_id)
 

@@ -14,7 +14,7 @@ from headwater.events.accepted import EVENT_NAMES, AcceptedEvent
 MINIMAL = {"event_name": "purchase", "email": "ada@example.com"}
 
 
-def stored(connection: psycopg.Connection, response: httpx.Response) -> AcceptedEvent:
+def stored_payload(connection: psycopg.Connection, response: httpx.Response) -> AcceptedEvent:
     """Return the payload as stored in the inbox."""
     row = connection.execute(
         "SELECT payload FROM inbox WHERE id = %s", (response.headers["x-receipt-id"],)
@@ -23,13 +23,13 @@ def stored(connection: psycopg.Connection, response: httpx.Response) -> Accepted
     return msgspec.json.decode(row[0], type=AcceptedEvent)
 
 
-def accepted(client: httpx.Client, connection: psycopg.Connection, **fields: Any) -> AcceptedEvent:
+def accept_event(client: httpx.Client, connection: psycopg.Connection, **fields: Any) -> AcceptedEvent:
     response = client.post("/events/track", json={**MINIMAL, **fields})
     assert response.status_code == 202, response.text
-    return stored(connection, response)
+    return stored_payload(connection, response)
 
 
-def refused(client: httpx.Client, **fields: Any) -> dict[str, list[str]]:
+def refusal(client: httpx.Client, **fields: Any) -> dict[str, list[str]]:
     response = client.post("/events/track", json={**MINIMAL, **fields})
     assert response.status_code == 422, response.text
     assert response.json()["message"]
@@ -42,19 +42,19 @@ def test_it_works(client: httpx.Client, connection: psycopg.Connection) -> None:
     assert response.status_code == 202
     assert response.json() == {"status": 202, "message": "The event is queued."}
     assert response.headers["content-type"] == "application/json"
-    event = stored(connection, response)
+    event = stored_payload(connection, response)
     assert (event.event_name, event.email, event.amount) == ("purchase", "ada@example.com", "12.5")
 
 
 def test_every_event_name_is_taken(client: httpx.Client, connection: psycopg.Connection) -> None:
     assert len(EVENT_NAMES) == 15 + 50
     for name in (EVENT_NAMES[0], "upsell_purchase", "custom_event_1", "custom_event_50"):
-        assert accepted(client, connection, event_name=name).event_name == name
+        assert accept_event(client, connection, event_name=name).event_name == name
 
 
 @pytest.mark.parametrize("name", ["", "Purchase", "custom_event_0", "custom_event_51", None, 3, []])
 def test_other_names_are_refused(client: httpx.Client, name: Any) -> None:
-    assert list(refused(client, event_name=name)) == ["event_name"]
+    assert list(refusal(client, event_name=name)) == ["event_name"]
 
 
 def test_a_missing_name_is_named(client: httpx.Client) -> None:
@@ -101,7 +101,7 @@ def test_no_other_is(client: httpx.Client, identification: Any, field: str) -> N
 def test_addresses_are_trimmed_and_lowered(
     client: httpx.Client, connection: psycopg.Connection, address: str
 ) -> None:
-    assert accepted(client, connection, email=address).email == address.strip().lower()
+    assert accept_event(client, connection, email=address).email == address.strip().lower()
 
 
 @pytest.mark.parametrize(
@@ -109,31 +109,31 @@ def test_addresses_are_trimmed_and_lowered(
     ["ada", "ada@", "@example.com", "a b@example.com", "a@b", "a@-x.com", "a" * 65 + "@example.com"],
 )
 def test_malformed_addresses_are_refused(client: httpx.Client, address: str) -> None:
-    assert list(refused(client, email=address)) == ["email"]
+    assert list(refusal(client, email=address)) == ["email"]
 
 
 @pytest.mark.parametrize(
-    ("given", "kept"),
+    ("value", "stored_value"),
     [
         (0, "0"), (-0.0, "0"), (12, "12"), (19.99, "19.99"), (-5.5, "-5.5"), (1e14, "1" + 14 * "0"),
         (0.00005, "0"), (0.00015, "0.0002"), (1.00025, "1.0002"), (None, None),
     ],
 )  # fmt: skip
 def test_amounts_keep_four_decimals(
-    client: httpx.Client, connection: psycopg.Connection, given: Any, kept: str | None
+    client: httpx.Client, connection: psycopg.Connection, value: Any, stored_value: str | None
 ) -> None:
-    assert accepted(client, connection, amount=given).amount == kept
+    assert accept_event(client, connection, amount=value).amount == stored_value
 
 
 def test_amounts_never_pass_through_a_float(client: httpx.Client, connection: psycopg.Connection) -> None:
     body = '{"event_name":"purchase","email":"a@example.com","amount":99999999999999.1234}'
     response = client.post("/events/track", content=body)
-    assert stored(connection, response).amount == "99999999999999.1234"
+    assert stored_payload(connection, response).amount == "99999999999999.1234"
 
 
 @pytest.mark.parametrize("amount", ["12", "", True, [], {}, 1e15, -1e15])
 def test_other_amounts_are_refused(client: httpx.Client, amount: Any) -> None:
-    assert list(refused(client, amount=amount)) == ["amount"]
+    assert list(refusal(client, amount=amount)) == ["amount"]
 
 
 @pytest.mark.parametrize("amount", ["NaN", "Infinity", "1e400", "9" * 400, "1e999999999999", "01"])
@@ -143,7 +143,7 @@ def test_raw_amounts_are_refused(client: httpx.Client, amount: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "milliseconds"),
+    ("value", "milliseconds"),
     [
         ("2026-05-13T13:58:22Z", 1778680702000),
         ("2026-05-13T13:58:22.123Z", 1778680702123),
@@ -155,8 +155,8 @@ def test_raw_amounts_are_refused(client: httpx.Client, amount: str) -> None:
         (1778680702.5, 1778680702500),
     ],
 )
-def test_times(client: httpx.Client, connection: psycopg.Connection, given: Any, milliseconds: int) -> None:
-    assert accepted(client, connection, event_time=given).event_time == milliseconds
+def test_times(client: httpx.Client, connection: psycopg.Connection, value: Any, milliseconds: int) -> None:
+    assert accept_event(client, connection, event_time=value).event_time == milliseconds
 
 
 @pytest.mark.parametrize(
@@ -168,33 +168,33 @@ def test_times(client: httpx.Client, connection: psycopg.Connection, given: Any,
     ],
 )  # fmt: skip
 def test_other_times_are_refused(client: httpx.Client, time: Any) -> None:
-    assert list(refused(client, event_time=time)) == ["event_time"]
+    assert list(refusal(client, event_time=time)) == ["event_time"]
 
 
 @pytest.mark.parametrize(
-    ("given", "kept"), [(" AbC ", "AbC"), (7, "7"), ("", None), ("  ", None), (None, None)]
+    ("value", "stored_value"), [(" AbC ", "AbC"), (7, "7"), ("", None), ("  ", None), (None, None)]
 )
 def test_company_ids(
-    client: httpx.Client, connection: psycopg.Connection, given: Any, kept: str | None
+    client: httpx.Client, connection: psycopg.Connection, value: Any, stored_value: str | None
 ) -> None:
-    event = accepted(client, connection, company_external_id=given, company_name=given)
-    assert (event.company_external_id, event.company_name) == (kept, kept)
+    event = accept_event(client, connection, company_external_id=value, company_name=value)
+    assert (event.company_external_id, event.company_name) == (stored_value, stored_value)
 
 
 @pytest.mark.parametrize("field", ["company_external_id", "company_name"])
 @pytest.mark.parametrize("value", [1.5, True, [], {}, "x" * 256])
 def test_other_company_values_are_refused(client: httpx.Client, field: str, value: Any) -> None:
-    assert list(refused(client, **{field: value})) == [field]
+    assert list(refusal(client, **{field: value})) == [field]
 
 
 def test_a_company_id_is_measured_after_trimming(client: httpx.Client) -> None:
-    assert list(refused(client, company_external_id="x" * 191)) == ["company_external_id"]
+    assert list(refusal(client, company_external_id="x" * 191)) == ["company_external_id"]
     padded_event = {**MINIMAL, "company_external_id": "  " + "x" * 190 + "  "}
     assert client.post("/events/track", json=padded_event).status_code == 202
 
 
 def test_profile_fields_by_slot_type(client: httpx.Client, connection: psycopg.Connection) -> None:
-    event = accepted(
+    event = accept_event(
         client, connection, profile_field_1="gold", profile_field_16="12.50",
         profile_field_17=3, profile_field_26="2026-05-13", profile_field_2=" ",
         profile_field_27="2026-05-13T10:00:00+02:00", profile_field_30=None,
@@ -211,7 +211,7 @@ def test_numbers_in_slots_never_pass_through_a_float(
         '{"event_name":"purchase","email":"ada@example.com","profile_field_16":123456789012345678.0123456789,'
         '"profile_field_17":"123456789012345678.0123456789","profile_field_18":null,"profile_field_19":" "}'
     )
-    event = stored(connection, client.post("/events/track", content=body))
+    event = stored_payload(connection, client.post("/events/track", content=body))
     assert event.profile_fields == dict.fromkeys((16, 17), "123456789012345678.0123456789")
 
 
@@ -223,7 +223,7 @@ def test_numbers_in_slots_never_pass_through_a_float(
     ],
 )  # fmt: skip
 def test_wrong_slot_values_are_refused(client: httpx.Client, slot: int, value: Any) -> None:
-    assert list(refused(client, **{f"profile_field_{slot}": value})) == [f"profile_field_{slot}"]
+    assert list(refusal(client, **{f"profile_field_{slot}": value})) == [f"profile_field_{slot}"]
 
 
 @pytest.mark.parametrize(
@@ -236,21 +236,21 @@ def test_wrong_slot_values_are_refused(client: httpx.Client, slot: int, value: A
 )  # fmt: skip
 def test_lengths(client: httpx.Client, field: str, longest: int) -> None:
     assert client.post("/events/track", json={**MINIMAL, field: "é" * longest}).status_code == 202
-    assert list(refused(client, **{field: "é" * (longest + 1)})) == [field]
-    assert list(refused(client, **{field: 5})) == [field]
+    assert list(refusal(client, **{field: "é" * (longest + 1)})) == [field]
+    assert list(refusal(client, **{field: 5})) == [field]
 
 
 def test_flags(client: httpx.Client, connection: psycopg.Connection) -> None:
-    event = accepted(client, connection, is_upsell=True, do_not_capi=True)
+    event = accept_event(client, connection, is_upsell=True, do_not_capi=True)
     assert (event.is_upsell, event.do_not_capi) == (True, True)
-    assert list(refused(client, is_upsell="yes", do_not_capi=1)) == ["is_upsell", "do_not_capi"]
+    assert list(refusal(client, is_upsell="yes", do_not_capi=1)) == ["is_upsell", "do_not_capi"]
 
 
 def test_every_fault_is_named_at_once(client: httpx.Client) -> None:
-    errors = refused(client, amount="x", phone=5, event_time="never", company_name=[])
+    errors = refusal(client, amount="x", phone=5, event_time="never", company_name=[])
     assert set(errors) == {"amount", "phone", "event_time", "company_name"}
-    assert set(refused(client, ip=5, email="no address")) == {"ip", "email"}
-    assert set(refused(client, ip=5, email=None)) == {"ip"}
+    assert set(refusal(client, ip=5, email="no address")) == {"ip", "email"}
+    assert set(refusal(client, ip=5, email=None)) == {"ip"}
 
 
 def test_the_last_value_of_a_repeated_key_counts(
@@ -262,7 +262,7 @@ def test_the_last_value_of_a_repeated_key_counts(
     )
     response = client.post("/events/track", content=body)
     assert response.json()["warnings"] == ["unknown is not a field."]
-    event = stored(connection, response)
+    event = stored_payload(connection, response)
     assert (event.event_name, event.ad_user_data, event.amount) == ("purchase", True, "12345678901234.5678")
 
 
@@ -288,7 +288,7 @@ def test_what_is_no_object_is_refused(client: httpx.Client, body: bytes) -> None
 
 
 def test_unknown_keys_are_ignored(client: httpx.Client, connection: psycopg.Connection) -> None:
-    accepted(client, connection, space_id=1, id=5, created_at="x", nested={"a": [1, {"b": None}]})
+    accept_event(client, connection, space_id=1, id=5, created_at="x", nested={"a": [1, {"b": None}]})
 
 
 def test_bodies_are_bounded(client: httpx.Client) -> None:

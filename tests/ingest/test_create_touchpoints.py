@@ -24,7 +24,9 @@ def send(client: httpx.Client, *touchpoints: Any) -> httpx.Response:
     return client.post("/touchpoints/batch", json={"touchpoints": list(touchpoints)})
 
 
-def accepted(client: httpx.Client, connection: psycopg.Connection, **fields: Any) -> AcceptedTouchpoint:
+def accept_touchpoint(
+    client: httpx.Client, connection: psycopg.Connection, **fields: Any
+) -> AcceptedTouchpoint:
     """Send a touchpoint with these fields, and return its inbox payload."""
     response = send(client, {**VALID, **fields})
     assert response.status_code == 202, response.text
@@ -71,20 +73,20 @@ def test_every_field_is_kept(client: httpx.Client, connection: psycopg.Connectio
         name: f"some {name}" for name in TouchpointPayload.__struct_fields__
         if name not in {"occurred_at", "email", "ip", "source"}
     } | {"email": " Ada@Example.com ", "ip": "2001:DB8::1", "source": "Google_Ads "}  # fmt: skip
-    touchpoint = accepted(client, connection, **values)
+    touchpoint = accept_touchpoint(client, connection, **values)
     assert msgspec.structs.asdict(touchpoint) == {
         **values, "email": "ada@example.com", "ip": "2001:db8::1", "source": "google_ads",
         "occurred_at": NOON, "warnings": (),
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("given", ["2026-05-13T14:00:00+02:00", NOON / 1000, "1778673600"])
-def test_times(client: httpx.Client, connection: psycopg.Connection, given: Any) -> None:
-    assert accepted(client, connection, occurred_at=given).occurred_at == NOON
+@pytest.mark.parametrize("value", ["2026-05-13T14:00:00+02:00", NOON / 1000, "1778673600"])
+def test_times(client: httpx.Client, connection: psycopg.Connection, value: Any) -> None:
+    assert accept_touchpoint(client, connection, occurred_at=value).occurred_at == NOON
 
 
 @pytest.mark.parametrize(
-    ("given", "rule"),
+    ("value", "rule"),
     [
         (None, "is required."),
         (" ", "is required."),
@@ -94,24 +96,24 @@ def test_times(client: httpx.Client, connection: psycopg.Connection, given: Any)
         ("2999-01-01", "must be between 2000-01-01 and 24 hours from now, in seconds if Unix."),
     ],
 )
-def test_other_times_are_refused(client: httpx.Client, given: Any, rule: str) -> None:
-    assert errors(client, {**VALID, "occurred_at": given}) == {"occurred_at": [f"The occurred_at {rule}"]}
+def test_other_times_are_refused(client: httpx.Client, value: Any, rule: str) -> None:
+    assert errors(client, {**VALID, "occurred_at": value}) == {"occurred_at": [f"The occurred_at {rule}"]}
 
 
 @pytest.mark.parametrize("name", SOURCES)
 def test_every_source(client: httpx.Client, connection: psycopg.Connection, name: str) -> None:
-    assert accepted(client, connection, source=name).source == name
+    assert accept_touchpoint(client, connection, source=name).source == name
 
 
 @pytest.mark.parametrize("name", ["url", "referrer"])
 def test_a_source_is_not_needed_beside_an_address(
     client: httpx.Client, connection: psycopg.Connection, name: str
 ) -> None:
-    assert accepted(client, connection, source=" ", **{name: "https://x.example"}).source is None
+    assert accept_touchpoint(client, connection, source=" ", **{name: "https://x.example"}).source is None
 
 
 @pytest.mark.parametrize(
-    ("fields", "told"),
+    ("fields", "expected_errors"),
     [
         ({}, {"source": "is required unless url or referrer is given."}),
         ({"url": " ", "source": None}, {"source": "is required unless url or referrer is given."}),
@@ -121,16 +123,20 @@ def test_a_source_is_not_needed_beside_an_address(
         ({"source": 5}, {"source": NO_SOURCE}),
     ],
 )
-def test_where_from_is_needed(client: httpx.Client, fields: dict[str, Any], told: dict[str, str]) -> None:
+def test_where_from_is_needed(
+    client: httpx.Client, fields: dict[str, Any], expected_errors: dict[str, str]
+) -> None:
     touchpoint = {"occurred_at": 1778673600, "email": "ada@example.com", **fields}
-    assert errors(client, touchpoint) == {name: [f"The {name} {rule}"] for name, rule in told.items()}
+    assert errors(client, touchpoint) == {
+        name: [f"The {name} {rule}"] for name, rule in expected_errors.items()
+    }
 
 
 WHO = "is required unless trk_token, or fingerprint with ip, is given."
 
 
 @pytest.mark.parametrize(
-    ("who", "told"),
+    ("identifiers", "expected_errors"),
     [
         ({}, {"email": WHO}),
         ({"tracking_id": "u1"}, {"email": WHO}),
@@ -140,22 +146,26 @@ WHO = "is required unless trk_token, or fingerprint with ip, is given."
         ({"email": 5}, {"email": "must be a string of at most 320 characters."}),
     ],
 )
-def test_somebody_is_needed(client: httpx.Client, who: dict[str, Any], told: dict[str, str]) -> None:
-    touchpoint = {"occurred_at": 1778673600, "source": "sms", **who}
-    assert errors(client, touchpoint) == {name: [f"The {name} {rule}"] for name, rule in told.items()}
+def test_somebody_is_needed(
+    client: httpx.Client, identifiers: dict[str, Any], expected_errors: dict[str, str]
+) -> None:
+    touchpoint = {"occurred_at": 1778673600, "source": "sms", **identifiers}
+    assert errors(client, touchpoint) == {
+        name: [f"The {name} {rule}"] for name, rule in expected_errors.items()
+    }
 
 
 @pytest.mark.parametrize(
-    "who", [{"trk_token": "t"}, {"fingerprint": "f", "ip": "10.0.0.1"}, {"email": "a@b.org"}]
+    "identifiers", [{"trk_token": "t"}, {"fingerprint": "f", "ip": "10.0.0.1"}, {"email": "a@b.org"}]
 )
-def test_any_identification_does(client: httpx.Client, who: dict[str, str]) -> None:
-    assert send(client, {"occurred_at": 1778673600, "source": "sms", **who}).status_code == 202
+def test_any_identification_does(client: httpx.Client, identifiers: dict[str, str]) -> None:
+    assert send(client, {"occurred_at": 1778673600, "source": "sms", **identifiers}).status_code == 202
 
 
 @pytest.mark.parametrize("name", ["campaign_id", "adset_id", "ad_id", "account_id"])
 def test_ids_may_be_numbers(client: httpx.Client, connection: psycopg.Connection, name: str) -> None:
     for value, stored_value in ((120, "120"), (" 9 ", "9"), (" ", None), (None, None)):
-        assert getattr(accepted(client, connection, **{name: value}), name) == stored_value
+        assert getattr(accept_touchpoint(client, connection, **{name: value}), name) == stored_value
     assert errors(client, {**VALID, name: True}) == {name: [f"The {name} must be a string or an integer."]}
     assert errors(client, {**VALID, name: "x" * 513}) == {
         name: [f"The {name} must be at most 512 characters long."]
@@ -181,7 +191,7 @@ def test_text_that_cannot_be_stored(client: httpx.Client) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "field", "told"),
+    ("body", "field", "expected_errors"),
     [
         ({}, "touchpoints", "The touchpoints must be an array of touchpoints."),
         ({"touchpoints": 5}, "touchpoints", "The touchpoints must be an array of touchpoints."),
@@ -190,10 +200,10 @@ def test_text_that_cannot_be_stored(client: httpx.Client) -> None:
         ([], "body", "The body must be a JSON object."),
     ],
 )
-def test_other_bodies_are_refused(client: httpx.Client, body: Any, field: str, told: str) -> None:
+def test_other_bodies_are_refused(client: httpx.Client, body: Any, field: str, expected_errors: str) -> None:
     response = client.post("/touchpoints/batch", json=body)
     assert response.status_code == 422
-    assert response.json() == {"message": told, "errors": {field: [told]}}
+    assert response.json() == {"message": expected_errors, "errors": {field: [expected_errors]}}
 
 
 def test_each_item_counts_as_an_event_would(client: httpx.Client) -> None:

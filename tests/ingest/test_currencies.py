@@ -21,7 +21,7 @@ from tests.support.webhook_samples.calendly import BOOKING
 from tests.support.webhook_samples.shopify import ORDER
 from tests.support.webhook_samples.stripe import CHARGE, INTENT, INVOICE, SESSION, stripe
 from tests.support.webhook_samples.woocommerce import WOO
-from tests.support.webhooks import Hooks, event_of, refund_of
+from tests.support.webhooks import Hooks, map_event, map_refund
 
 CODES = (
     "USD", "EUR", "GBP", "JPY", "KWD", "CHF", "SEK", "XAF", "XOF", "ISK", "UGX", "HUF", "TWD",
@@ -44,7 +44,7 @@ def in_minor_units(amount: Decimal, code: str) -> int:
     return int(amount.scaleb(PLACES.get(code, 2)))
 
 
-def stored(stage: Stage) -> set[tuple[Decimal, str]]:
+def stored_amounts(stage: Stage) -> set[tuple[Decimal, str]]:
     """Process the inbox, and return the amounts and currencies of all events."""
     Queue(stage.connection, stage.space_id).process()
     rows = stage.connection.execute(
@@ -62,22 +62,22 @@ def payload(number: int, amount: Decimal, code: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def by_track(api: Api, sales: Sales) -> None:
+def send_singly(api: Api, sales: Sales) -> None:
     for number, sale in enumerate(sales):
         body = payload(number, *sale)
         assert api.send("POST", "/events/track", json=body).status_code == 202
 
 
-def by_batch(api: Api, sales: Sales) -> None:
+def send_in_batch(api: Api, sales: Sales) -> None:
     body = {"events": [payload(number, *sale) for number, sale in enumerate(sales)]}
     assert api.send("POST", "/events/batch", json=body).status_code == 202
 
 
-@pytest.mark.parametrize("send", [by_track, by_batch])
+@pytest.mark.parametrize("send", [send_singly, send_in_batch])
 def test_it_works(api: Api, stage: Stage, send: Callable[[Api, Sales], None]) -> None:
     sales = draw_sales(1)
     send(api, sales)
-    assert stored(stage) == set(sales)
+    assert stored_amounts(stage) == set(sales)
     rows = api.get("/events", params={
         "start_date": "2020-01-01 00:00:00", "end_date": "2030-01-01 00:00:00",
         "fields": ["amount", "currency", "amount_in_space_currency"],
@@ -98,7 +98,7 @@ def test_pages_keep_them(site: Site, stage: Stage) -> None:
         for number, (amount, code) in enumerate(sales)
     ]
     assert site.report(*items).status_code == 202
-    assert stored(stage) == set(sales)
+    assert stored_amounts(stage) == set(sales)
 
 
 @pytest.mark.parametrize("name", ["orders.csv", "orders.ndjson"])
@@ -106,7 +106,7 @@ def test_imports_keep_them(importer: Importer, stage: Stage, name: str) -> None:
     sales = draw_sales(3)
     rows = [payload(number, *sale) for number, sale in enumerate(sales)]
     importer.run("events", importer.write(name, *rows))
-    assert stored(stage) == set(sales)
+    assert stored_amounts(stage) == set(sales)
 
 
 def test_assistants_keep_them(server: Running, stage: Stage) -> None:
@@ -114,7 +114,7 @@ def test_assistants_keep_them(server: Running, stage: Stage) -> None:
     with connect(server, stage.connection, stage.space_id) as assistant:
         for number, sale in enumerate(sales):
             assistant.call("track_event", **payload(number, *sale))
-    assert stored(stage) == set(sales)
+    assert stored_amounts(stage) == set(sales)
 
 
 def shopify(number: int, amount: Decimal, code: str) -> Any:
@@ -159,7 +159,7 @@ def test_webhooks_keep_them(webhooks: Hooks, stage: Stage, kind: str) -> None:
         headers = {"X_Shopify_Webhook_Id": f"{number}"} if kind == "shopify" else {}
         answer = hook.deliver(SENDERS[kind](number, *sale), **headers)
         assert answer.status_code == 200, answer.text
-    assert stored(stage) == set(sales)
+    assert stored_amounts(stage) == set(sales)
     assert not [detail for detail in hook.deliveries("detail") if "Left out" in detail]
 
 
@@ -171,10 +171,10 @@ def test_every_event_of_stripe_keeps_them(amount: Decimal, code: str) -> None:
         ("invoice.paid", INVOICE, "amount_paid"),
     ):
         body = stripe(topic, {**data, member: units, "currency": code.lower()})
-        event = event_of("stripe", body)
+        event = map_event("stripe", body)
         assert (Decimal(event["amount"]), event["currency"]) == (amount, code), topic
     charge = {**CHARGE, "amount_refunded": units, "currency": code.lower()}
-    refund = refund_of("stripe", stripe("charge.refunded", charge))
+    refund = map_refund("stripe", stripe("charge.refunded", charge))
     (statement,) = refund["statements"]
     assert (Decimal(statement["amount"]), refund["currency"]) == (amount, code)
 

@@ -34,7 +34,7 @@ def accept(database_url: str, space_id: int) -> Callable[[], None]:
 
 
 @pytest.fixture
-def resting(
+def resting_worker(
     database_url: str, monkeypatch: pytest.MonkeyPatch, accept: Callable[[], None]
 ) -> Iterator[threading.Event]:
     """A worker that rests for longer than any test waits. The event is set while it rests."""
@@ -58,9 +58,9 @@ def resting(
 
 
 def test_it_works(
-    resting: threading.Event, accept: Callable[[], None], connection: psycopg.Connection
+    resting_worker: threading.Event, accept: Callable[[], None], connection: psycopg.Connection
 ) -> None:
-    assert resting.wait(PATIENCE_SECONDS)
+    assert resting_worker.wait(PATIENCE_SECONDS)
     accept()
     assert wait_until_processed(connection, PATIENCE_SECONDS)
 
@@ -73,7 +73,7 @@ def test_what_comes_while_a_worker_works_ends_its_next_rest(
         monkeypatch.setattr(worker, name, 10 * PATIENCE_SECONDS)
     stop, polls = threading.Event(), list[int]()
 
-    def look(_: object) -> list[int]:
+    def poll(_: object) -> list[int]:
         polls.append(len(polls))
         if len(polls) == 1:
             accept()
@@ -81,7 +81,7 @@ def test_what_comes_while_a_worker_works_ends_its_next_rest(
             stop.set()
         return []
 
-    duty = Duty(look, lambda _, __: False, channel=CHANNEL)
+    duty = Duty(poll, lambda _, __: False, channel=CHANNEL)
     thread = threading.Thread(target=Worker(database_url, stop, [duty]).run, daemon=True)
     thread.start()
     assert stop.wait(PATIENCE_SECONDS)
@@ -105,9 +105,9 @@ def test_notices_are_few(connection: psycopg.Connection, database_url: str) -> N
     asyncio.run(send())
     notices = list[object]()
 
-    def have_come() -> bool:
+    def have_arrived() -> bool:
         notices.extend(connection.notifies(timeout=0))
         return len(notices) == 2
 
-    wait_until(have_come)
+    wait_until(have_arrived)
     assert list(connection.notifies(timeout=0)) == []

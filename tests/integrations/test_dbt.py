@@ -189,7 +189,7 @@ def warehouse(request: pytest.FixtureRequest) -> Iterator[Warehouse]:
         yield connection
 
 
-def credited(api: Api) -> dict[tuple[str, str | None], Decimal]:
+def report_revenue(api: Api) -> dict[tuple[str, str | None], Decimal]:
     """Return the revenue of a report by day and source; None is unattributed."""
     parameters = {
         **RANGE, "attribution_model": "linear", "attribution_window": 30,
@@ -217,7 +217,7 @@ def test_revenue_equals_the_report(warehouse: Warehouse, api: Api) -> None:
     for day, source, revenue in rows:
         key = ("", None) if source == "unattributed" else (day, source)
         revenues[key] = revenues.get(key, Decimal()) + (revenue or 0)
-    expected = credited(api)
+    expected = report_revenue(api)
     assert {key: value for key, value in revenues.items() if value} == {
         key: value for key, value in expected.items() if value
     }
@@ -309,15 +309,15 @@ def write_profile(folder: Path, **output: Any) -> None:
     (folder / "profiles.yml").write_text(yaml.safe_dump(profile))
 
 
-def check_build(ran: subprocess.CompletedProcess[str]) -> None:
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert "WARN=0 ERROR=0" in ran.stdout
-    assert "eprecat" not in re.sub(r"This version of dbt is deprecated", "", ran.stdout), ran.stdout
+def check_build(result: subprocess.CompletedProcess[str]) -> None:
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "WARN=0 ERROR=0" in result.stdout
+    assert "eprecat" not in re.sub(r"This version of dbt is deprecated", "", result.stdout), result.stdout
 
 
-def check_stale(ran: subprocess.CompletedProcess[str]) -> None:
+def check_stale(result: subprocess.CompletedProcess[str]) -> None:
     """Check that stale data is reported: the newest event is months old."""
-    assert "ERROR STALE freshness of headwater.events" in ran.stdout, ran.stdout
+    assert "ERROR STALE freshness of headwater.events" in result.stdout, result.stdout
 
 
 @needs_dbt

@@ -62,7 +62,7 @@ class Shop:
         self.php, self.stage, self.wordpress = php, stage, wordpress
         self.settings = {"url": base_url, "site_key": SITE_KEY, "api_key": stage.key}
 
-    def do(self, *steps: list[Any]) -> list[Any]:
+    def run_steps(self, *steps: list[Any]) -> list[Any]:
         """Run the steps in one PHP process and return their results. The shop's state is lost at the end."""
         calls = json.dumps([["set", self.settings], *steps])
         process = subprocess.run(
@@ -101,7 +101,7 @@ def shop(request: pytest.FixtureRequest, php: str, server: Running, stage: Stage
 
 
 def test_it_works(shop: Shop) -> None:
-    results = shop.do(
+    results = shop.run_steps(
         ["checkout", CLASSIC, ORDER, "tok-5"],
         ["status", "processing", 727], ["status", "completed", 727], ["run"],
         ["refund", 727, REFUND], ["refund", 727, {**REFUND, "id": 729, "amount": "19.30"}], ["run"],
@@ -120,7 +120,7 @@ def test_it_works(shop: Shop) -> None:
 
 def test_a_cancelled_order_counts_again_when_it_is_paid_again(shop: Shop) -> None:
     """Each change is reported once, however many hooks report it."""
-    results = shop.do(
+    results = shop.run_steps(
         ["checkout", CLASSIC, ORDER, "tok-5"], ["paid", 727], ["status", "packed", 727],
         ["status", "cancelled", 727], ["status", "failed", 727], ["run"],
     )  # fmt: skip
@@ -128,13 +128,13 @@ def test_a_cancelled_order_counts_again_when_it_is_paid_again(shop: Shop) -> Non
     assert sorted(shop.amounts()) == ["-29.3500", "29.3500"]
     marked_order = {**ORDER, "status": "cancelled",
                     "meta": {"_headwater_purchase": "727", "_headwater_cancelled": "yes"}}  # fmt: skip
-    results = shop.do(["add", marked_order], ["status", "processing", 727], ["paid", 727], ["run"])
+    results = shop.run_steps(["add", marked_order], ["status", "processing", 727], ["paid", 727], ["run"])
     assert results[1:3] == [1, 1]
     assert shop.amounts() == ["29.3500"]
 
 
 def test_a_deleted_refund_no_longer_counts(shop: Shop) -> None:
-    shop.do(
+    shop.run_steps(
         ["checkout", CLASSIC, ORDER, "tok-5"], ["status", "processing", 727], ["run"],
         ["refund", 727, REFUND], ["refund", 727, {**REFUND, "id": 729, "amount": "4"}], ["run"],
         ["unrefund", 727, 728], ["run"],
@@ -145,7 +145,7 @@ def test_a_deleted_refund_no_longer_counts(shop: Shop) -> None:
 def test_a_deleted_order_no_longer_counts(shop: Shop) -> None:
     """The refund is queued before the order is gone. A cancelled order isn't refunded again."""
     other_order = {**ORDER, "id": 8, "order_number": "W-8"}
-    results = shop.do(
+    results = shop.run_steps(
         ["checkout", CLASSIC, ORDER, "tok-5"], ["status", "processing", 727],
         ["checkout", CLASSIC, other_order, "tok-6"], ["status", "processing", 8],
         ["status", "cancelled", 8], ["run"], ["delete", 727], ["delete", 8], ["run"], ["problem"],
@@ -158,7 +158,7 @@ def test_test_orders_and_subscriptions_are_not_reported(shop: Shop) -> None:
     test = {**ORDER, "meta": {"_wcpay_mode": "test"}}
     live = {**ORDER, "id": 8, "meta": {"_wcpay_mode": "prod"}}
     subscription = {**ORDER, "id": 9, "type": "shop_subscription"}
-    results = shop.do(
+    results = shop.run_steps(
         ["checkout", CLASSIC, test], ["status", "processing", 727], ["paid", 727],
         ["checkout", CLASSIC, subscription], ["status", "processing", 9],
         ["checkout", CLASSIC, live], ["status", "processing", 8],
@@ -174,7 +174,7 @@ def test_past_orders_are_sent_in_batches_and_count_once(shop: Shop) -> None:
     orders[2]["total"] = "1e300"
     additions = [["add", order] for order in orders]
     report_steps = [["status", "processing", 120], ["refund", 120, {**REFUND, "id": 500}], ["run"]]
-    *_, first, _, last = shop.do(*additions, *report_steps, ["backfill"], ["run"], ["progress"])
+    *_, first, _, last = shop.run_steps(*additions, *report_steps, ["backfill"], ["run"], ["progress"])
     assert (first["state"], first["total"]) == ("running", 119)
     assert last == {"state": "done", "last_id": 120, "orders": 119, "total": 119, "sent": 118,
                     "refused": 1, "problem": ""}  # fmt: skip
@@ -186,7 +186,7 @@ def test_past_orders_are_sent_in_batches_and_count_once(shop: Shop) -> None:
 def test_a_failed_batch_is_sent_again_and_a_paused_backfill_continues(shop: Shop) -> None:
     url = shop.settings["url"]
     additions = [["add", {**ORDER, "id": number, "status": "refunded"}] for number in range(1, 61)]
-    results = shop.do(
+    results = shop.run_steps(
         *additions, ["set", {"url": NOWHERE}], ["backfill"], ["run", HOUR], ["progress"],
         ["backfill", "pause"], ["set", {"url": url}], ["run", 9 * HOUR], ["progress"],
         ["backfill"], ["run", 20 * HOUR], ["progress"], ["page"],
@@ -203,11 +203,11 @@ def test_the_eraser_asks_headwater_to_erase_the_person(
     shop: Shop, php: str, server: Running, connection: psycopg.Connection
 ) -> None:
     purchase_steps = [["checkout", CLASSIC, ORDER, "tok-5"], ["status", "processing", 727], ["run"]]
-    *_, first_export = shop.do(*purchase_steps, ["export", "ada@example.com"])
+    *_, first_export = shop.run_steps(*purchase_steps, ["export", "ada@example.com"])
     assert [item["data"][0]["value"] for item in first_export["data"]] == ["tok-5"]
     assert first_export["done"]
     shop.events()
-    *_, erase_answer, export_answer, unknown_answer = shop.do(
+    *_, erase_answer, export_answer, unknown_answer = shop.run_steps(
         ["checkout", CLASSIC, ORDER, "tok-5"], ["erase", "ada@example.com"],
         ["export", "ada@example.com"], ["erase", "nobody@example.com"],
     )  # fmt: skip
@@ -215,9 +215,9 @@ def test_the_eraser_asks_headwater_to_erase_the_person(
     assert export_answer["data"] == []
     assert unknown_answer == {**erase_answer, "items_removed": False}
     shop.settings["url"] = ""
-    assert shop.do(["erase", "nobody@example.com"]) == [unknown_answer]
+    assert shop.run_steps(["erase", "nobody@example.com"]) == [unknown_answer]
     limited_shop = Shop(php, make_stage(connection, scopes=("events:write",)), server.base_url)
-    (refusal,) = limited_shop.do(["erase", "ada@example.com"])
+    (refusal,) = limited_shop.run_steps(["erase", "ada@example.com"])
     assert refusal["items_retained"]
     assert "contacts:delete" in refusal["messages"][0]
 
@@ -236,7 +236,7 @@ def test_nobody_opens_its_files() -> None:
 
 def test_both_checkouts_keep_the_token_and_only_a_token(shop: Shop) -> None:
     bad = ["", "a b", "<script>", "x" * 256, "tok\n", None]
-    results = shop.do(
+    results = shop.run_steps(
         ["checkout", CLASSIC, ORDER, "tok-1"], ["checkout", BLOCKS, ORDER, "tok.2~-_"],
         *(["checkout", BLOCKS, ORDER, cookie] for cookie in bad), ["personal"],
     )  # fmt: skip
@@ -246,7 +246,7 @@ def test_both_checkouts_keep_the_token_and_only_a_token(shop: Shop) -> None:
 def test_what_is_not_taken_is_sent_again(shop: Shop) -> None:
     """Nothing is lost or doubled while Headwater is down or doesn't know the key."""
     url, key = shop.settings["url"], shop.settings["api_key"]
-    results = shop.do(
+    results = shop.run_steps(
         ["checkout", CLASSIC, ORDER, "tok-5"], ["set", {"url": NOWHERE}],
         ["status", "processing", 727], ["run", 20 * HOUR], ["problem"],
         ["set", {"url": url, "api_key": "trk_sk_revoked"}], ["run", 25 * HOUR], ["problem"],
@@ -263,7 +263,7 @@ def test_what_is_not_taken_is_sent_again(shop: Shop) -> None:
 
 
 def test_what_breaks_a_rule_is_told_once(shop: Shop) -> None:
-    results = shop.do(
+    results = shop.run_steps(
         ["checkout", CLASSIC, {**ORDER, "total": "1e300"}, "tok-5"],
         ["status", "processing", 727], ["run", 99 * HOUR], ["notes", 727], ["problem"],
     )  # fmt: skip
@@ -280,7 +280,7 @@ def test_what_is_not_reported(shop: Shop) -> None:
     anonymous_order = {**ORDER, "id": 1, "billing_email": ""}
     erased_order = {**ORDER, "id": 3, "billing_email": "deleted@site.invalid", "meta": {"_anonymized": "yes"}}
     renewal = {**ORDER, "id": 2, "meta": {"_headwater_purchase": "727", "_headwater_token": "tok-5"}}
-    results = shop.do(
+    results = shop.run_steps(
         ["checkout", CLASSIC, ORDER], ["refund", 727, REFUND],
         ["checkout", CLASSIC, anonymous_order], ["status", "processing", 1], ["run"],
         ["checkout", CLASSIC, erased_order], ["status", "processing", 3], ["run"],
@@ -296,7 +296,7 @@ def test_where_the_visit_began_if_the_tracker_has_not_seen_it(shop: Shop) -> Non
              "utm_medium": "cpc", "utm_term": "x" * 513}  # fmt: skip
     entry = {f"_wc_order_attribution_{name}": text for name, text in visit.items()}
     other_order = {**ORDER, "id": 8, "billing_email": "bob@example.com", "meta": entry}
-    shop.do(
+    shop.run_steps(
         ["checkout", CLASSIC, {**ORDER, "meta": entry}], ["status", "processing", 727],
         ["checkout", CLASSIC, other_order, "tok-5"], ["status", "processing", 8], ["run"],
     )  # fmt: skip
@@ -310,21 +310,21 @@ def test_where_the_visit_began_if_the_tracker_has_not_seen_it(shop: Shop) -> Non
 
 
 @pytest.mark.parametrize(
-    "made",
+    "order_data",
     [{"created_via": "admin"}, {"meta": {"_subscription_renewal": "700"}},
      {"meta": {"_wc_order_attribution_source_type": "pos"}}],
 )  # fmt: skip
-def test_an_order_without_a_visit_makes_no_touch(shop: Shop, made: dict[str, Any]) -> None:
+def test_an_order_without_a_visit_makes_no_touch(shop: Shop, order_data: dict[str, Any]) -> None:
     copied_meta = {"_wc_order_attribution_utm_source": "google", "_wc_order_attribution_utm_medium": "cpc"}
-    order = {**ORDER, **made, "meta": {**copied_meta, **made.get("meta", {})}}
-    shop.do(["checkout", CLASSIC, order], ["status", "processing", 727], ["run"])
+    order = {**ORDER, **order_data, "meta": {**copied_meta, **order_data.get("meta", {})}}
+    shop.run_steps(["checkout", CLASSIC, order], ["status", "processing", 727], ["run"])
     (event,) = shop.waiting()
     assert "trk_source" not in event
 
 
 def test_the_tag_and_who_is_logged_in(shop: Shop) -> None:
     shop.settings |= {"url": "https://hw.shop.example", "consent": "required", "script": "/a/s.js"}
-    guest_head, known_head = shop.do(["head"], ["head", 17, "</script><b>&@example.com"])
+    guest_head, known_head = shop.run_steps(["head"], ["head", 17, "</script><b>&@example.com"])
     tag = (
         '<script async src="https://hw.shop.example/a/s.js"'
         f' data-site="{SITE_KEY}" data-consent="required"></script>'
@@ -337,12 +337,12 @@ def test_the_tag_and_who_is_logged_in(shop: Shop) -> None:
         '"tracking_id":"17"})\n</script>\n'
     )
     shop.settings["site_key"] = ""
-    assert shop.do(["head"]) == [""]
+    assert shop.run_steps(["head"]) == [""]
 
 
 def test_with_the_secret_an_identity_is_signed(shop: Shop) -> None:
     shop.settings |= {"url": "https://hw.shop.example", "signing_secret": SIGNING_SECRET}
-    head, page = shop.do(["head", 17, " Ada@Example.com"], ["page"])
+    head, page = shop.run_steps(["head", 17, " Ada@Example.com"], ["page"])
     person = json.loads(head.partition("trk.identify(")[2].partition(")\n</script>")[0])
     signed_at = person["signed_at"]
     assert abs(signed_at - time.time()) < PATIENCE_SECONDS
@@ -355,7 +355,7 @@ def test_settings_are_checked_and_secrets_are_not_shown(shop: Shop) -> None:
     typed_settings = {"url": " https://hw.shop.example/ ", "site_key": SITE_KEY, "api_key": " ",
                       "signing_secret": SIGNING_SECRET, "script": "/x.js", "consent": "required"}  # fmt: skip
     removal = {**typed_settings, "signing_secret": "", "remove_signing_secret": "yes"}
-    kept_settings, page, kept_later = shop.do(["save", typed_settings], ["page"], ["save", removal])
+    kept_settings, page, kept_later = shop.run_steps(["save", typed_settings], ["page"], ["save", removal])
     assert kept_settings == {**typed_settings, "url": "https://hw.shop.example", "api_key": stored_key}
     assert kept_later == {**kept_settings, "signing_secret": ""}
     assert stored_key not in page
@@ -364,23 +364,23 @@ def test_settings_are_checked_and_secrets_are_not_shown(shop: Shop) -> None:
 
 
 @pytest.mark.parametrize(
-    "typed",
+    "fields",
     [{"url": "http://hw.shop.example"}, {"url": "https://hw.shop.example/path"},
      {"url": "javascript:alert(1)"}, {"site_key": "trk_sk_abcdefgh1234"}, {"api_key": "<b>"},
          {"signing_secret": "short"}],
 )  # fmt: skip
-def test_a_setting_of_the_wrong_form_changes_nothing(shop: Shop, typed: dict[str, str]) -> None:
+def test_a_setting_of_the_wrong_form_changes_nothing(shop: Shop, fields: dict[str, str]) -> None:
     current = {**shop.settings, "url": "https://hw.shop.example", "api_key": ""}
     shop.settings |= {"signing_secret": SIGNING_SECRET}
     shop.settings["url"] = current["url"]
-    kept_settings, page = shop.do(["save", {**current, **typed}], ["page"])
-    (name,) = typed
+    kept_settings, page = shop.run_steps(["save", {**current, **fields}], ["page"])
+    (name,) = fields
     assert kept_settings[name] == shop.settings[name]
     assert "was not changed" in page
 
 
 def test_what_is_stored_is_escaped_where_it_is_shown(shop: Shop) -> None:
     shop.settings |= {"url": '"><script>alert(1)</script>', "site_key": '"><b>'}
-    head, page = shop.do(["head"], ["page"])
+    head, page = shop.run_steps(["head"], ["page"])
     assert "<script>alert" not in head + page
     assert "<b>" not in head + page

@@ -13,8 +13,8 @@ def test_it_works() -> None:
     assert [climb("abc", failures) for failures in range(6)] == ["a", "a", "b", "c", "c", "c"]
 
 
-@given(first=st.floats(0.01, 10), longest=st.floats(10, 1e6), failures=st.integers(0, 10**12))
-def test_it_grows_to_the_longest(first: float, longest: float, failures: int) -> None:
-    pause = double_pause(first, longest, failures)
-    assert first <= pause <= double_pause(first, longest, failures + 1) <= longest
-    assert double_pause(first, longest, 10**9) == longest
+@given(shortest=st.floats(0.01, 10), longest=st.floats(10, 1e6), failures=st.integers(0, 10**12))
+def test_it_grows_to_the_longest(shortest: float, longest: float, failures: int) -> None:
+    pause = double_pause(shortest, longest, failures)
+    assert shortest <= pause <= double_pause(shortest, longest, failures + 1) <= longest
+    assert double_pause(shortest, longest, 10**9) == longest

@@ -23,7 +23,7 @@ FAULTS = [
 
 
 @pytest.fixture(autouse=True)
-def soon(monkeypatch: pytest.MonkeyPatch) -> None:
+def _immediate_retries(monkeypatch: pytest.MonkeyPatch) -> None:
     """A failed job is retried immediately."""
     for module in ("headwater.database.jobs.worker", "headwater.alerts.notifications.watcher"):
         monkeypatch.setattr(f"{module}.RETRY_SECONDS", 0.01)

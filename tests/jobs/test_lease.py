@@ -13,15 +13,15 @@ from tests.support.waiting import wait_until
 
 
 @pytest.fixture(autouse=True)
-def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def _immediate_renewal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lease, "RENEW_SECONDS", 0.0)
 
 
 class Renewals:
-    """A lease that is renewed `granted` times and then lost."""
+    """A lease that is renewed `grant_count` times and then lost."""
 
-    def __init__(self, granted: int, failing: int = 0) -> None:
-        self.granted, self.failing, self.asked = granted, failing, 0
+    def __init__(self, grant_count: int, failing: int = 0) -> None:
+        self.granted, self.failing, self.asked = grant_count, failing, 0
 
     def __call__(self, connection: psycopg.Connection[Any]) -> bool:
         self.asked += 1
@@ -40,16 +40,16 @@ def is_lost(renewal: LeaseRenewal) -> bool:
 
 
 def test_it_works(database_url: str) -> None:
-    renewals = Renewals(granted=3)
+    renewals = Renewals(grant_count=3)
     with LeaseRenewal(database_url, renewals) as renewal:
-        wait_until(lambda: is_lost(renewal), what="the loss of the lease")
+        wait_until(lambda: is_lost(renewal), description="the loss of the lease")
     assert renewals.asked == 4
 
 
 def test_it_is_renewed_until_the_work_ends(database_url: str) -> None:
-    renewals = Renewals(granted=10**9)
+    renewals = Renewals(grant_count=10**9)
     with LeaseRenewal(database_url, renewals) as renewal:
-        wait_until(lambda: renewals.asked > 3, what="renewals")
+        wait_until(lambda: renewals.asked > 3, description="renewals")
         renewal.check()
     count = renewals.asked
     renewal.check()
@@ -57,7 +57,7 @@ def test_it_is_renewed_until_the_work_ends(database_url: str) -> None:
 
 
 def test_a_lost_connection_is_no_lost_lease(database_url: str) -> None:
-    renewals = Renewals(granted=10**9, failing=2)
+    renewals = Renewals(grant_count=10**9, failing=2)
     with LeaseRenewal(database_url, renewals) as renewal:
-        wait_until(lambda: renewals.asked > 4, what="renewals on a new connection")
+        wait_until(lambda: renewals.asked > 4, description="renewals on a new connection")
         renewal.check()

@@ -30,14 +30,15 @@ def url(serve: Serve) -> str:
     return serve.url()
 
 
-@pytest.mark.parametrize("word", ["worker", " api ", "postgres"])
-def test_killed_child_is_started_again(serve: Serve, url: str, word: str) -> None:
-    (victim,) = serve.named(word)
+@pytest.mark.parametrize("role", ["worker", " api ", "postgres"])
+def test_killed_child_is_started_again(serve: Serve, url: str, role: str) -> None:
+    (victim,) = serve.find_children(role)
     victim.kill()
     wait_until(
-        lambda: [process.pid for process in serve.named(word)] not in ([], [victim.pid]), what=f"a new {word}"
+        lambda: [process.pid for process in serve.find_children(role)] not in ([], [victim.pid]),
+        description=f"a new {role}",
     )
-    wait_until(lambda: is_ready(url), what="a service that is ready again")
+    wait_until(lambda: is_ready(url), description="a service that is ready again")
 
 
 @pytest.mark.usefixtures("url")

@@ -20,7 +20,7 @@ from headwater.base import listening_socket
 from headwater.operations.supervision.record import was_killed
 from tests.support.commands import run_command
 from tests.support.installations import install
-from tests.support.processes import Serve, alive, headwater, is_ready
+from tests.support.processes import Serve, headwater, is_alive, is_ready
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 
@@ -35,8 +35,8 @@ def serve(data_dir: Path) -> Iterator[Serve]:
         yield service
 
 
-def gone(processes: list[psutil.Process]) -> bool:
-    return not any(map(alive, processes))
+def have_ended(processes: list[psutil.Process]) -> bool:
+    return not any(map(is_alive, processes))
 
 
 def test_it_works(serve: Serve, data_dir: Path) -> None:
@@ -44,7 +44,7 @@ def test_it_works(serve: Serve, data_dir: Path) -> None:
     assert is_ready(url)
     children = serve.children()
     assert serve.stop() == 0
-    assert gone(children)
+    assert have_ended(children)
     assert not was_killed(data_dir)
 
 
@@ -74,7 +74,7 @@ def test_killed_supervisor_leaves_nothing_and_can_start_again(serve: Serve, data
     assert was_killed(data_dir)  # so that the next one waits longer for the address
     with Serve(data_dir, "--port", str(urlsplit(url).port)) as second_service:
         assert second_service.url() == url
-        wait_until(lambda: gone(children), what="the end of the orphans")
+        wait_until(lambda: have_ended(children), description="the end of the orphans")
         assert is_ready(url)
         assert second_service.stop() == 0
 
@@ -85,12 +85,12 @@ def test_several_processes_share_the_work(data_dir: Path) -> None:
     """
     with Serve(data_dir, "--port", "0", "--workers", "2", "--pipelines", "2") as serve:
         url = serve.url()
-        api = serve.named(" api ")
+        api = serve.find_children(" api ")
         assert len(api) == 2
         with urllib.request.urlopen(f"{url}/metrics", timeout=PATIENCE_SECONDS) as answer:
             assert b"headwater_inbox_rows 0.0" in answer.read()
         api[0].kill()
-        wait_until(lambda: is_ready(url), what="an answer from the other one")
+        wait_until(lambda: is_ready(url), description="an answer from the other one")
         assert_one_pipeline_is_enough(serve, url, data_dir)
         assert serve.stop() == 0
 
@@ -100,7 +100,7 @@ def assert_one_pipeline_is_enough(serve: Serve, url: str, data_dir: Path) -> Non
     space = json.loads(run_command("space", "create", "--name", "Shop", *data_options).stdout)
     owner = ("--space", str(space["id"]))
     key = json.loads(run_command("key", "create", *owner, "--name", "k", *data_options).stdout)["key"]
-    idle_pipeline, _ = serve.named(" worker ")
+    idle_pipeline, _ = serve.find_children(" worker ")
     idle_pipeline.suspend()
     try:
         answer = httpx.post(

@@ -182,7 +182,7 @@ def test_a_look_that_led_to_no_work_is_good_for_a_while(database_url: str) -> No
     """After a poll that led to work, the job polls again."""
     stop, looks, results, turns = threading.Event(), list[int](), [[1], [1]], list[int]()
 
-    def look(_: object) -> list[int]:
+    def find_spaces(_: object) -> list[int]:
         looks.append(len(turns))
         return results.pop() if results else []
 
@@ -192,7 +192,7 @@ def test_a_look_that_led_to_no_work_is_good_for_a_while(database_url: str) -> No
             stop.set()
         return True
 
-    rare = Duty(look, lambda _, __: True, pause_seconds=PATIENCE_SECONDS)
+    rare = Duty(find_spaces, lambda _, __: True, pause_seconds=PATIENCE_SECONDS)
     Worker(database_url, stop, [rare, Duty(lambda _: [1], turn, turn_seconds=0)]).run()
     assert len(looks) == 3
 
@@ -218,7 +218,7 @@ def test_looks_take_a_share_of_the_time(database_url: str) -> None:
     """It applies to a job with a pause: its polls may read much data."""
     stop, looks, poll_counts = threading.Event(), list[tuple[float, float]](), list[int]()
 
-    def look(connection: psycopg.Connection) -> list[int]:
+    def find_spaces(connection: psycopg.Connection) -> list[int]:
         start = time.monotonic()
         connection.execute("SELECT pg_sleep(0.002)")
         looks.append((start, time.monotonic()))
@@ -230,7 +230,7 @@ def test_looks_take_a_share_of_the_time(database_url: str) -> None:
             stop.set()
         return True
 
-    Worker(database_url, stop, [Duty(look, work, pause_seconds=0.001)]).run()
+    Worker(database_url, stop, [Duty(find_spaces, work, pause_seconds=0.001)]).run()
     for (start, end), (next_start, _) in itertools.pairwise(looks):
         assert next_start - start >= LOOK_SHARE * (end - start)
 
@@ -239,7 +239,7 @@ def test_a_duty_with_many_spaces_lets_others_have_their_turn(database_url: str) 
     """It continues where it stopped, without another poll."""
     stop, turns, looks = threading.Event(), list[str](), list[int]()
 
-    def look(_: object) -> list[int]:
+    def find_spaces(_: object) -> list[int]:
         looks.append(len(turns))
         return [1, 2, 3]
 
@@ -254,7 +254,7 @@ def test_a_duty_with_many_spaces_lets_others_have_their_turn(database_url: str) 
         return True
 
     first = Duty(lambda _: [8, 9], process, turn_seconds=0)
-    Worker(database_url, stop, [first, Duty(look, build, turn_seconds=0)]).run()
+    Worker(database_url, stop, [first, Duty(find_spaces, build, turn_seconds=0)]).run()
     assert turns[0::2] == ["first"] * 5
     assert sorted(turns[1:6:2]) == ["1", "2", "3"]
     assert looks == [1, 7]  # then none was left

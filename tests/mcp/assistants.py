@@ -85,12 +85,12 @@ class Assistant:
         Draft202012Validator(BY_NAME[name].answer_schema).validate(content)
         return content
 
-    def confirmed(self, name: str, /, **arguments: Any) -> Any:
+    def call_confirmed(self, name: str, /, **arguments: Any) -> Any:
         """Return the answer of a tool that shows what it would delete before it deletes it."""
         preview = self.call(name, **arguments)
         return self.call(name, **arguments, confirm=preview["confirm"])
 
-    def refused(self, name: str, /, **arguments: Any) -> str:
+    def refusal(self, name: str, /, **arguments: Any) -> str:
         """Return a tool's error text when it refuses."""
         result = self.result(name, arguments)
         assert result.get("isError"), result
@@ -98,7 +98,7 @@ class Assistant:
         return result["content"][0]["text"]
 
 
-def filled(rows: list[dict[str, Any]], zone: str = "UTC") -> list[dict[str, Any]]:
+def tool_rows(rows: list[dict[str, Any]], zone: str = "UTC") -> list[dict[str, Any]]:
     """Return rows of the API as a tool lists them: without null members, and with each UTC time also in the
     Space's zone.
     """

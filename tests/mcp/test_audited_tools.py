@@ -27,14 +27,14 @@ def member(stage: Stage) -> dict[str, Any]:
     return {"contact_id": stage.contact(email=EMAIL, company_id=stage.company(name=CANARY))}
 
 
-def spent(stage: Stage) -> dict[str, Any]:
+def spend_range(stage: Stage) -> dict[str, Any]:
     Desk(stage, 0).spend()
     return {"start_date": "2026-05-13", "end_date": "2026-05-13"}
 
 
 CALLS: dict[str, Callable[[Stage], dict[str, Any]]] = {
     "put_spend": lambda _: {"spend": [SPENT]},
-    "delete_spend": spent,
+    "delete_spend": spend_range,
     "create_contact": lambda _: {"emails": [EMAIL], "names": [CANARY]},
     "update_contact": lambda stage: {"contact_id": contact(stage), "names": [f"{CANARY} Ash"]},
     "attach_contact_company": lambda stage: {"contact_id": contact(stage), "company_id": stage.company()},
@@ -86,5 +86,5 @@ def test_a_refused_call_adds_none(assistant: Assistant, stage: Stage, name: str)
     arguments = {**CALLS[name](stage), "contact_id": 999_999_999_999, "event_id": 999_999_999_999}
     before = last_entry(stage.connection)
     argument_names = next(tool for tool in TOOLS if tool.name == name).arguments
-    assistant.refused(name, **{key: value for key, value in arguments.items() if key in argument_names})
+    assistant.refusal(name, **{key: value for key, value in arguments.items() if key in argument_names})
     assert list_entries(stage.connection, before) == []

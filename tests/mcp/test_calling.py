@@ -34,7 +34,7 @@ def fail(error: Exception, *, writes: bool = False) -> CallToolResult:
 
 
 @pytest.mark.parametrize(
-    ("error", "told"),
+    ("error", "message"),
     [
         (NotFound("Event"), "Event not found.\nLook."),
         (Invalid.of("period", "is odd."), "The period is odd."),
@@ -46,11 +46,11 @@ def fail(error: Exception, *, writes: bool = False) -> CallToolResult:
         (PoolTimeout("x"), AWAY),
     ],
 )
-def test_it_works(error: Exception, told: str) -> None:
+def test_it_works(error: Exception, message: str) -> None:
     result = fail(error)
     assert result.is_error
     assert result.structured_content is None
-    assert [content.model_dump()["text"] for content in result.content] == [told]
+    assert [content.model_dump()["text"] for content in result.content] == [message]
 
 
 def test_a_write_that_waits_too_long_can_be_repeated() -> None:
@@ -75,9 +75,9 @@ def test_nothing_personal_is_logged(assistant: Assistant, caplog: pytest.LogCapt
     canary = "canary@people.example"
     with caplog.at_level(logging.INFO):
         assistant.call("track_event", event_name="purchase", email=canary, full_name="Canary Wharf")
-        assistant.refused("find_contact_by_email", email=canary)
+        assistant.refusal("find_contact_by_email", email=canary)
         assistant.call("create_contact", emails=[canary], names=["Canary Wharf"])
-        assistant.refused("track_event", event_name=canary, email=canary)
+        assistant.refusal("track_event", event_name=canary, email=canary)
         assistant.message("resources/read", {"uri": canary})
         assistant.message("prompts/get", {"name": canary, "arguments": {canary: canary}})
         assistant.post({"method": canary, "id": canary})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.mcp.assistants import Assistant, filled
+from tests.mcp.assistants import Assistant, tool_rows
 from tests.support.factories import Stage
 from tests.support.reading_fixtures import RANGE, Api
 
@@ -11,7 +11,7 @@ def test_it_works(assistant: Assistant, stage: Stage, api: Api) -> None:
     company_id = stage.company(domain="acme-x.com", external_id="a1")
     expected = api.get(f"/companies/{company_id}").json()
     assert assistant.call("get_company", company_id=company_id) == expected
-    assert "list_companies" in assistant.refused("get_company", company_id=999_999_999_999)
+    assert "list_companies" in assistant.refusal("get_company", company_id=999_999_999_999)
 
 
 def test_lists_are_those_of_the_api(assistant: Assistant, stage: Stage, api: Api) -> None:
@@ -19,8 +19,8 @@ def test_lists_are_those_of_the_api(assistant: Assistant, stage: Stage, api: Api
         stage.company(name=f"Acme {n}")
     for parameters in ({}, RANGE):
         expected = api.get("/companies", params=parameters).json()["data"]
-        assert assistant.call("list_companies", **parameters)["rows"] == filled(expected)
-    refusal = assistant.refused("list_companies", start_date=RANGE["start_date"])
+        assert assistant.call("list_companies", **parameters)["rows"] == tool_rows(expected)
+    refusal = assistant.refusal("list_companies", start_date=RANGE["start_date"])
     assert "end_date" in refusal
 
 
@@ -42,12 +42,12 @@ def test_changing(assistant: Assistant, stage: Stage, api: Api) -> None:
     assert answer["name"] == "Acme Ltd"
     company = api.get(f"/companies/{company_id}").json()
     assert (company["name"], company["domain"], company["external_id"]) == ("Acme Ltd", None, "a1")
-    assert "domain" in assistant.refused("update_company", company_id=company_id, domain="no one")
+    assert "domain" in assistant.refusal("update_company", company_id=company_id, domain="no one")
 
 
 def test_what_another_company_has_is_told(assistant: Assistant, stage: Stage) -> None:
     holder = stage.company(domain="acme-x.com")
     company_id = stage.company()
-    refusal = assistant.refused("update_company", company_id=company_id, domain="acme-x.com")
+    refusal = assistant.refusal("update_company", company_id=company_id, domain="acme-x.com")
     assert f'"conflicting_company_id":{holder}' in refusal
     assert '"field":"domain"' in refusal

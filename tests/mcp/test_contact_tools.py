@@ -8,9 +8,9 @@ import psycopg
 import pytest
 
 from headwater.people.contacts import queries as contact_queries
-from tests.mcp.assistants import Assistant, filled
+from tests.mcp.assistants import Assistant, tool_rows
 from tests.support.factories import NOON, Stage
-from tests.support.reading_fixtures import RANGE, Api, shown_in_journeys
+from tests.support.reading_fixtures import RANGE, Api, journey_items
 
 UNKNOWN = 999_999_999_999
 
@@ -47,11 +47,11 @@ def test_a_merged_contact_is_its_survivor(assistant: Assistant, stage: Stage) ->
 
 def test_several_with_one_address_are_told(assistant: Assistant, stage: Stage) -> None:
     first, second = ada(stage), ada(stage)
-    refusal = assistant.refused("find_contact_by_email", email="ada@example.com")
+    refusal = assistant.refusal("find_contact_by_email", email="ada@example.com")
     assert "contact_ids" in refusal
     assert str(first) in refusal
     assert str(second) in refusal
-    missing = assistant.refused("find_contact_by_email", email="nobody@example.com")
+    missing = assistant.refusal("find_contact_by_email", email="nobody@example.com")
     assert "Check its spelling" in missing
 
 
@@ -62,7 +62,7 @@ def test_lists_are_those_of_the_api(assistant: Assistant, stage: Stage, api: Api
     expected = api.get("/contacts", params={**RANGE, **options}).json()["data"]
     times = {"created_at": "2026-05-13T12:00:00Z"}
     answer = assistant.call("list_contacts", **RANGE, **options)
-    assert answer["rows"] == [row | times for row in filled(expected)]
+    assert answer["rows"] == [row | times for row in tool_rows(expected)]
     assert (answer["total"], answer["total_is_more"]) == (3, False)
     selection = assistant.call("list_contacts", email=["ada1@example.com", "ada2@example.com"])
     assert [row["email"] for row in selection["rows"]] == ["ada2@example.com", "ada1@example.com"]
@@ -72,13 +72,17 @@ def test_lists_are_those_of_the_api(assistant: Assistant, stage: Stage, api: Api
 def test_contacts_are_found_by_name(
     assistant: Assistant, stage: Stage, api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def named(*names: str) -> int:
+    def add_contact(*names: str) -> int:
         contact_id = stage.contact(name=names[0])
         for name in names:
             stage.identifier(contact_id, "name", name)
         return contact_id
 
-    jurgen, ozil, percent = named("Jürgen Müller"), named("Mesut ÖZIL", "Özil"), named("100 %")
+    jurgen, ozil, percent = (
+        add_contact("Jürgen Müller"),
+        add_contact("Mesut ÖZIL", "Özil"),
+        add_contact("100 %"),
+    )
     for fragment, expected in (
         ("MÜLLER", [jurgen]), ("jürgen m", [jurgen]), ("özil", [ozil]), ("100 %", [percent]),
         ("%%", []), ("xyz", []),
@@ -94,10 +98,10 @@ def test_contacts_are_found_by_name(
         assert "latest 20,000" in answer["searched"]
     first = assistant.call("list_contacts", name="er", per_page=1)
     assert first["next_cursor"] is None
-    assert "The name must not be given with email." in assistant.refused(
+    assert "The name must not be given with email." in assistant.refusal(
         "list_contacts", name="er", email="a@b.example"
     )
-    assert "The name must have 2 to 255" in assistant.refused("list_contacts", name=" x")
+    assert "The name must have 2 to 255" in assistant.refusal("list_contacts", name=" x")
     assert api.get("/contacts", params={**RANGE, "name": "xyz"}).json()["data"] != []
 
 
@@ -111,8 +115,8 @@ def test_a_list_tells_when(assistant: Assistant, stage: Stage) -> None:
     )  # fmt: skip
     assert assistant.call("list_contacts", period="2026-04")["total"] == 0
     periods = {"period": "2026-05", **RANGE}
-    assert "The period must not be given with" in assistant.refused("list_contacts", **periods)
-    assert "there are: today" in assistant.refused("list_contacts", period="soon")
+    assert "The period must not be given with" in assistant.refusal("list_contacts", **periods)
+    assert "there are: today" in assistant.refusal("list_contacts", period="soon")
 
 
 def test_cursors_lead_through_everything(assistant: Assistant, stage: Stage) -> None:
@@ -137,7 +141,7 @@ def test_a_journey_is_that_of_the_api(assistant: Assistant, stage: Stage, api: A
         items = api.get(f"/contacts/{contact_id}", params=params).json()["events"]
         arguments = {"contact_id": contact_id, "hide_direct_touchpoints": hide}
         answer = assistant.call("get_contact_journey", **arguments)
-        items = filled(shown_in_journeys(items))
+        items = tool_rows(journey_items(items))
         assert answer == {"id": contact_id, "items": items, "left_out": 0, "next_cursor": None}
         few = assistant.call("get_contact_journey", **arguments, limit=1)
         cursor = few.pop("next_cursor")
@@ -159,8 +163,8 @@ def test_making_and_changing(assistant: Assistant, api: Api) -> None:
     contact = api.get(f"/contacts/{contact_id}").json()
     assert contact["names"] == ["Eve", "Eva"]
     assert contact["emails"] == ["eve@example.com"]
-    assert "emails" in assistant.refused("create_contact", emails=["x"])
-    assert "Contact not found." in assistant.refused("update_contact", contact_id=UNKNOWN, names=["E"])
+    assert "emails" in assistant.refusal("create_contact", emails=["x"])
+    assert "Contact not found." in assistant.refusal("update_contact", contact_id=UNKNOWN, names=["E"])
 
 
 def test_companies_are_attached_and_detached(
@@ -178,7 +182,7 @@ def test_companies_are_attached_and_detached(
         assert assistant.call("detach_contact_company", contact_id=contact_id) == {
             "id": contact_id, "company_id": None,
         }  # fmt: skip
-    refusal = assistant.refused("attach_contact_company", contact_id=contact_id, company_id=UNKNOWN)
+    refusal = assistant.refusal("attach_contact_company", contact_id=contact_id, company_id=UNKNOWN)
     assert refusal == "Company not found.\nFind ids with find_contact_by_email and list_companies."
 
 

@@ -31,7 +31,7 @@ def test_it_works(assistant: Assistant) -> None:
     assert assistant.call("get_space")["id"] == assistant.space_id
 
 
-def metadata_of(space_id: int) -> str:
+def metadata_header(space_id: int) -> str:
     return (
         f'resource_metadata="{BASE_URL}/.well-known/oauth-protected-resource'
         f'/mcp/{space_id}/public-api", scope="mcp:use"'
@@ -42,23 +42,23 @@ def test_without_a_token_the_way_to_one_is_told(assistant: Assistant) -> None:
     answer = assistant.post(PING, Authorization=None)
     assert answer.status_code == 401
     assert answer.json()["message"] == "Missing or invalid access token."
-    assert answer.headers["www-authenticate"] == f"Bearer {metadata_of(assistant.space_id)}"
+    assert answer.headers["www-authenticate"] == f"Bearer {metadata_header(assistant.space_id)}"
 
 
 @pytest.mark.parametrize(
-    "shown",
+    "authorization",
     [
         "Bearer", "Bearer trk_mcp_", "Bearer trk_mcp_wrong", "Basic dTpw", "{token}",
         "Token {token}", "Bearer {token}x", "Bearer {token}, Bearer {token}", "Bearer {token} x",
         "Bearer trk_mcp_" + "x" * 10_000, "Bearer \u00fc",
     ],
 )  # fmt: skip
-def test_what_is_no_valid_token_is_told_so(assistant: Assistant, shown: str) -> None:
-    header = shown.format(token=assistant.token)
+def test_what_is_no_valid_token_is_told_so(assistant: Assistant, authorization: str) -> None:
+    header = authorization.format(token=assistant.token)
     answer = assistant.send(json=PING, headers={"Authorization": header.encode("latin-1")})
     assert answer.status_code == 401
     assert answer.headers["www-authenticate"] == (
-        f'Bearer {metadata_of(assistant.space_id)}, error="invalid_token"'
+        f'Bearer {metadata_header(assistant.space_id)}, error="invalid_token"'
     )
 
 
@@ -142,7 +142,7 @@ def test_a_role_is_asked_for_anew(assistant: Assistant, connection: psycopg.Conn
     assert assistant.call("get_space")["may_write"] is True
     connection.execute("UPDATE memberships SET role = 'viewer' WHERE user_id = %s", (assistant.user_id,))
     assert assistant.call("get_space")["may_write"] is False
-    assert "may only read" in assistant.refused("create_contact", emails=["ada@example.com"])
+    assert "may only read" in assistant.refusal("create_contact", emails=["ada@example.com"])
 
 
 @pytest.mark.parametrize("host", ["evil.example", "headwater.test.evil.example", "127.0.0.1:1"])
@@ -271,7 +271,7 @@ def test_what_has_begun_is_finished_on_the_way_out(database_url: str, tmp_path: 
     ):
         lock_connection.execute("SELECT FROM events WHERE space_id = %s FOR UPDATE", (stage.space_id,))
         call = pool.submit(assistant.call, "update_event_amount", event_id=event_id, amount=7)
-        wait_until(lambda: is_waited_for(stage.connection, lock_connection), what="the call to wait")
+        wait_until(lambda: is_waited_for(stage.connection, lock_connection), description="the call to wait")
         stopped = pool.submit(application.stop)
         lock_connection.rollback()
         assert call.result()["message"] == "Event updated."

@@ -21,7 +21,7 @@ ERAS = {"legacy": "2025-11-25", "2026-07-28": "2026-07-28", "auto": "2026-07-28"
 
 
 @asynccontextmanager
-async def client_of(assistant: Assistant, mode: str, url: str = "") -> AsyncIterator[Client]:
+async def open_client(assistant: Assistant, mode: str, url: str = "") -> AsyncIterator[Client]:
     headers = {"Host": HEADERS["Host"], "Authorization": f"Bearer {assistant.token}"}
     async with httpx2.AsyncClient(headers=headers, timeout=PATIENCE_SECONDS) as http:
         transport = streamable_http_client(url or assistant.url, http_client=http)
@@ -32,7 +32,7 @@ async def client_of(assistant: Assistant, mode: str, url: str = "") -> AsyncIter
 @pytest.mark.parametrize("mode", ERAS)
 def test_it_works(assistant: Assistant, mode: str) -> None:
     async def run() -> None:
-        async with client_of(assistant, mode) as client:
+        async with open_client(assistant, mode) as client:
             assert client.session.protocol_version == ERAS[mode]
             tools = (await client.list_tools()).tools
             assert len(tools) == len(TOOLS)
@@ -60,14 +60,14 @@ def test_another_space_fails_cleanly(assistant: Assistant, mode: str) -> None:
     url = f"{assistant.base_url}/mcp/{assistant.space_id + 1}/public-api"
 
     async def run() -> None:
-        async with client_of(assistant, mode, url) as client:
+        async with open_client(assistant, mode, url) as client:
             await client.list_tools()
 
     with pytest.raises(BaseExceptionGroup) as failure:
         anyio.run(run)
-    assert "This token is for another Space." in told(failure.value)
+    assert "This token is for another Space." in error_text(failure.value)
 
 
-def told(error: BaseException) -> str:
+def error_text(error: BaseException) -> str:
     inner = error.exceptions if isinstance(error, BaseExceptionGroup) else ()
-    return " ".join([str(error), *map(told, inner)])
+    return " ".join([str(error), *map(error_text, inner)])

@@ -15,7 +15,7 @@ from headwater.assistants.mcp.tools.events import USUAL_FIELDS, USUAL_FIELDS_OF_
 from headwater.attribution.models import MODELS
 from headwater.spaces.currencies import AMOUNT_FIELDS
 from tests.conftest import Running
-from tests.mcp.assistants import Assistant, connect, filled, localized
+from tests.mcp.assistants import Assistant, connect, localized, tool_rows
 from tests.support.factories import NOON, Stage
 from tests.support.reading_fixtures import RANGE, Api
 from tests.support.trained_models import plant_trained_model
@@ -50,7 +50,7 @@ def test_lists_are_those_of_the_api(assistant: Assistant, stage: Stage, api: Api
         fields = [*USUAL_FIELDS, *(USUAL_FIELDS_OF_TOUCHES if "sources" in arguments else ())]
         api_arguments = {**arguments, "fields": [*arguments.get("fields", fields), *AMOUNT_FIELDS]}
         params = {f"{k}[]" if isinstance(v, list) else k: v for k, v in api_arguments.items()}
-        assert answer["rows"] == filled(api.rows(**params))
+        assert answer["rows"] == tool_rows(api.rows(**params))
         assert answer["next_cursor"] is None
         assert answer["period"] == RANGE
 
@@ -71,7 +71,7 @@ def test_the_time_may_be_words(assistant: Assistant, stage: Stage) -> None:
         ({"period": "today", **RANGE}, "The period must not be given with"),
         ({"period": ["today"]}, "The period must be a single value."),
     ):
-        assert message in assistant.refused("list_events", **wrong)
+        assert message in assistant.refusal("list_events", **wrong)
 
 
 def test_the_largest_come_first(assistant: Assistant, stage: Stage) -> None:
@@ -96,7 +96,7 @@ def test_filters_on_custom_fields(assistant: Assistant, stage: Stage) -> None:
         answer = assistant.call("list_events", **RANGE, custom_field_filters=[condition])
         assert [row["id"] for row in answer["rows"]] == [plain]
     unlabelled = [{"field": "profile_field_2", "operator": "any"}]
-    refusal = assistant.refused("list_events", **RANGE, custom_field_filters=unlabelled)
+    refusal = assistant.refusal("list_events", **RANGE, custom_field_filters=unlabelled)
     assert "custom_field_filters.0.field" in refusal
 
 
@@ -114,12 +114,12 @@ def test_cursors_lead_through_everything(assistant: Assistant, stage: Stage) -> 
     assert set(ids) == events
     first = assistant.call("list_events", **RANGE, per_page=3)["next_cursor"]
     for other_filter in ({"event_names": ["purchase"]}, CREDITED):
-        refusal = assistant.refused("list_events", **RANGE, **other_filter, cursor=first)
+        refusal = assistant.refusal("list_events", **RANGE, **other_filter, cursor=first)
         assert "The cursor is not a cursor of this list." in refusal
 
 
 @pytest.mark.parametrize(
-    ("asked", "told"),
+    ("arguments", "message"),
     [
         ({"start_date": "2026-05-13", "end_date": "2026-05-14"}, "YYYY-MM-DD HH:MM:SS"),
         ({"start_date": "2026-05-13 00:00:00"}, "The end_date is required"),
@@ -131,8 +131,10 @@ def test_cursors_lead_through_everything(assistant: Assistant, stage: Stage) -> 
         ({**RANGE, "fields": ["ad_id"]}, "only with sources"),
     ],
 )
-def test_what_is_wrong_is_told_in_words(assistant: Assistant, asked: dict[str, Any], told: str) -> None:
-    assert told in assistant.refused("list_events", **asked)
+def test_what_is_wrong_is_told_in_words(
+    assistant: Assistant, arguments: dict[str, Any], message: str
+) -> None:
+    assert message in assistant.refusal("list_events", **arguments)
 
 
 def test_recording_is_as_over_the_api(
@@ -154,7 +156,7 @@ def test_recording_is_as_over_the_api(
         ({"event_name": "purchase", "email": "a@b.example", "amount": "x"}, "amount"),
         ({"event_name": "purchase", "email": "nobody"}, "email"),
     ):
-        assert words in assistant.refused("track_event", **wrong)
+        assert words in assistant.refusal("track_event", **wrong)
 
 
 def test_amounts_are_changed_and_cleared(assistant: Assistant, stage: Stage, api: Api) -> None:
@@ -168,9 +170,9 @@ def test_amounts_are_changed_and_cleared(assistant: Assistant, stage: Stage, api
         }  # fmt: skip
         before = amount
         assert api.get(f"/events/{event_id}").json()["amount"] == amount
-    assert "amount" in assistant.refused("update_event_amount", event_id=event_id)
-    assert "amount" in assistant.refused("update_event_amount", event_id=event_id, amount="x")
-    refusal = assistant.refused("update_event_amount", event_id=UNKNOWN, amount=1)
+    assert "amount" in assistant.refusal("update_event_amount", event_id=event_id)
+    assert "amount" in assistant.refusal("update_event_amount", event_id=event_id, amount="x")
+    refusal = assistant.refusal("update_event_amount", event_id=UNKNOWN, amount=1)
     assert refusal == "Event not found.\nFind the event's id with list_events."
 
 
@@ -187,7 +189,7 @@ def test_refunds_of_the_order_are_told(assistant: Assistant, stage: Stage) -> No
 
 def test_deleting_shows_what_would_go_first(assistant: Assistant, stage: Stage, api: Api) -> None:
     _, event_id = journey(stage, order_id="A-1")
-    stage.forwarded(stage.destination(), event_id, status="delivered")
+    stage.add_delivery(stage.destination(), event_id, status="delivered")
     preview = assistant.call("delete_event", event_id=event_id)
     assert preview["would_go"]["event"]["order_id"] == "A-1"
     assert preview["would_go"]["deliveries"] == {"delivered": 1}
@@ -207,22 +209,22 @@ def test_a_confirmation_is_for_what_was_shown(
     contact_id, event_id = journey(stage)
     other_event = stage.event(contact_id, amount=10)
 
-    def refused(value: str, event: int = event_id, by: Assistant = assistant) -> None:
-        refusal = by.refused("delete_event", event_id=event, confirm=value)
+    def check_refusal(value: str, event: int = event_id, caller: Assistant = assistant) -> None:
+        refusal = caller.refusal("delete_event", event_id=event, confirm=value)
         assert refusal.startswith("The confirm is not for this item as it is now, or older")
 
     value = assistant.call("delete_event", event_id=event_id)["confirm"]
-    refused(value, other_event)
+    check_refusal(value, other_event)
     seconds, _, signature = value.partition(".")
-    refused(f"{int(seconds) + 1}.{signature}")
-    refused("x")
+    check_refusal(f"{int(seconds) + 1}.{signature}")
+    check_refusal("x")
     with connect(server, connection, stage.space_id) as colleague:
-        refused(value, by=colleague)
+        check_refusal(value, caller=colleague)
     monkeypatch.setattr(confirmation, "time", SimpleNamespace(time=lambda: int(seconds)))
-    refused(value)
+    check_refusal(value)
     monkeypatch.undo()
     assistant.call("update_event_amount", event_id=event_id, amount=11)
-    refused(value)
+    check_refusal(value)
     new_confirm = assistant.call("delete_event", event_id=event_id)["confirm"]
     answer = assistant.call("delete_event", event_id=event_id, confirm=new_confirm)
     assert answer == {"message": "Event deleted."}
@@ -230,15 +232,15 @@ def test_a_confirmation_is_for_what_was_shown(
 
 def test_deleting_tells_what_is_not_there(assistant: Assistant, stage: Stage) -> None:
     _, event_id = journey(stage)
-    assistant.confirmed("delete_event", event_id=event_id)
-    assert "Event not found." in assistant.refused("delete_event", event_id=event_id)
+    assistant.call_confirmed("delete_event", event_id=event_id)
+    assert "Event not found." in assistant.refusal("delete_event", event_id=event_id)
 
 
 def test_a_deleted_event_is_not_forwarded(assistant: Assistant, stage: Stage, api: Api) -> None:
     _, event_id = journey(stage)
     queued_columns = {"status": "queued", "finished_at": None}
-    stage.forwarded(stage.destination(), event_id, **queued_columns)
-    assistant.confirmed("delete_event", event_id=event_id)
+    stage.add_delivery(stage.destination(), event_id, **queued_columns)
+    assistant.call_confirmed("delete_event", event_id=event_id)
     (row,) = api.get(f"/events/{event_id}/deliveries").json()["data"]
     assert (row["status"], row["reason"]) == ("skipped", "deleted")
 
@@ -266,7 +268,7 @@ def test_an_explanation_of_what_nothing_brought(assistant: Assistant, stage: Sta
     explanation = assistant.call("explain_attribution", event_id=event_id)
     assert explanation["path"] == []
     assert all(result["unattributed"] and not result["credits"] for result in explanation["models"])
-    assert "list_events" in assistant.refused("explain_attribution", event_id=UNKNOWN)
+    assert "list_events" in assistant.refusal("explain_attribution", event_id=UNKNOWN)
 
 
 def test_addresses_may_hold_anything(assistant: Assistant, stage: Stage, api: Api) -> None:

@@ -10,7 +10,7 @@ from tests.mcp.assistants import Assistant
 from tests.support.factories import Stage, make_stage
 
 
-def found(assistant: Assistant, number: str | int) -> list[int]:
+def find_events(assistant: Assistant, number: str | int) -> list[int]:
     answer = assistant.call("find_order", number=number)
     assert answer["has_more"] is False
     return [int(event["id"]) for event in answer["events"]]
@@ -28,7 +28,7 @@ def test_it_works(assistant: Assistant, stage: Stage) -> None:
     stage.event(contact_id, order_id="82011", amount=7)
     stage.event(contact_id, order_id="82", order_name="#100", amount=7)
     for number in (8201, "8201", "#1001", "1001", " 1001 ", "#8201"):
-        assert found(assistant, number) == [sale, upsell, *refunds], number
+        assert find_events(assistant, number) == [sale, upsell, *refunds], number
     (event, *_) = assistant.call("find_order", number="1001")["events"]
     assert (event["amount"], event["currency"], event["order_name"]) == (50, "USD", "#1001")
     assert event["event_time"].startswith(event["event_time_utc"][:16])
@@ -37,18 +37,18 @@ def test_it_works(assistant: Assistant, stage: Stage) -> None:
 @pytest.mark.parametrize("number", ["9999", "%", "_", "8201%", "820", "#", "' OR 1=1", "82011"])
 def test_other_numbers_find_nothing(assistant: Assistant, stage: Stage, number: str) -> None:
     stage.event(stage.contact(), order_id="8201", order_name="#1001")
-    assert found(assistant, number) == []
+    assert find_events(assistant, number) == []
 
 
 @pytest.mark.parametrize("number", ["", "  ", "x" * 256, 5.5, [], None, True])
 def test_no_number_is_refused(assistant: Assistant, number: Any) -> None:
-    assert "number" in assistant.refused("find_order", number=number)
+    assert "number" in assistant.refusal("find_order", number=number)
 
 
 def test_orders_of_other_spaces_are_not_found(assistant: Assistant, stage: Stage) -> None:
     other_stage = make_stage(stage.connection)
     other_stage.event(other_stage.contact(), order_id="8201", order_name="#1001")
-    assert found(assistant, "8201") == found(assistant, "1001") == []
+    assert find_events(assistant, "8201") == find_events(assistant, "1001") == []
 
 
 def test_a_long_list_is_cut(assistant: Assistant, stage: Stage) -> None:

@@ -21,7 +21,7 @@ from headwater.assistants.mcp.tools import TOOLS
 from tests.conftest import Running, client_for
 from tests.mcp.assistants import BY_NAME, Assistant, connect
 from tests.support.factories import Stage, make_stage
-from tests.support.two_spaces import CLAIMS, TWIN, add_journey, add_twins, everything_of
+from tests.support.two_spaces import CLAIMS, TWIN, add_journey, add_twins, read_all_rows
 
 RANGE = {"start_date": "2026-01-01 00:00:00", "end_date": "2026-12-31 23:59:59"}
 LIKE_TWINS = [{"field": "profile_field_1", "operator": "equal_to", "value": TWIN}]
@@ -118,19 +118,19 @@ class Side:
 
     assistant: Assistant
     stage: Stage
-    things: dict[str, list[Any]]
+    objects: dict[str, list[Any]]
 
     def own(self, name: str) -> dict[str, Any]:
         """Return a call's arguments with an object of this Space for each argument that needs one."""
         row, required_names = MATRIX[name], BY_NAME[name].required
-        names = {key: self.things[kind][0] for key, kind in row.names.items() if key in required_names}
+        names = {key: self.objects[kind][0] for key, kind in row.names.items() if key in required_names}
         return {**row.views[0], **names}
 
     def result(self, name: str, **arguments: Any) -> Any:
         return self.assistant.result(name, {**self.own(name), **arguments})
 
-    def stored(self) -> dict[str, list[str]]:
-        return everything_of(self.stage)
+    def stored_rows(self) -> dict[str, list[str]]:
+        return read_all_rows(self.stage)
 
 
 @contextmanager
@@ -140,12 +140,12 @@ def making_sides(server: Running, connection: psycopg.Connection) -> Iterator[Ca
     """
     with ExitStack() as stack:
 
-        def make(twin_of: Side | None = None) -> Side:
+        def make(original: Side | None = None) -> Side:
             stage = make_stage(connection)
             client = stack.enter_context(client_for(server, stage.key))
             assistant = stack.enter_context(connect(server, connection, stage.space_id))
-            if twin_of:
-                add_twins(twin_of.stage, stage)
+            if original:
+                add_twins(original.stage, stage)
             things = add_journey(stage, client)
             for number in things["event"][:2]:
                 connection.execute(
@@ -175,25 +175,27 @@ def test_every_tool_has_its_row_and_every_name_is_tried() -> None:
 
 @pytest.mark.parametrize(("name", "argument"), PLACES)
 def test_what_belongs_to_another_space_is_like_an_unknown_one(
-    mine: Side, other: Side, name: str, argument: str
+    side: Side, other_side: Side, name: str, argument: str
 ) -> None:
     row = MATRIX[name]
     kind = row.names[argument]
     if kind == "cursor":
-        foreign = [cursor_of(other, name)]
+        foreign = [fetch_cursor(other_side, name)]
     else:
-        foreign = [confirm_of(other, name)] if argument == "confirm" else other.things[kind]
-    unknown = mine.result(name, **{argument: UNKNOWN[kind]})
+        foreign = (
+            [fetch_confirmation(other_side, name)] if argument == "confirm" else other_side.objects[kind]
+        )
+    unknown = side.result(name, **{argument: UNKNOWN[kind]})
     assert unknown.get("isError") is not (argument in row.quiet)
     for value in foreign:
-        before = other.stored()
-        assert mine.result(name, **{argument: value}) == unknown
-        assert other.stored() == before
-        own_result = other.result(name, **{argument: value})
-        assert own_result != unknown or other.stored() != before, "means nothing in its own Space"
+        before = other_side.stored_rows()
+        assert side.result(name, **{argument: value}) == unknown
+        assert other_side.stored_rows() == before
+        own_result = other_side.result(name, **{argument: value})
+        assert own_result != unknown or other_side.stored_rows() != before, "means nothing in its own Space"
 
 
-def cursor_of(side: Side, name: str) -> str:
+def fetch_cursor(side: Side, name: str) -> str:
     """Return the cursor of the second page of a Space's list."""
     size = "limit" if name == "get_contact_journey" else "per_page"
     cursor = side.result(name, **{size: 1})["structuredContent"]["next_cursor"]
@@ -201,7 +203,7 @@ def cursor_of(side: Side, name: str) -> str:
     return cursor
 
 
-def confirm_of(side: Side, name: str) -> str:
+def fetch_confirmation(side: Side, name: str) -> str:
     """Return the confirmation of a call whose effect a Space's assistant was shown."""
     return side.result(name)["structuredContent"]["confirm"]
 
@@ -212,20 +214,22 @@ def confirm_of(side: Side, name: str) -> str:
 def test_answers_hold_nothing_of_the_twins(make_side: Callable[..., Side], name: str) -> None:
     """A tool's answer about one Space doesn't depend on twins of its rows in another Space."""
     own_side = make_side()
-    other_side = make_side(twin_of=own_side)
+    other_side = make_side(original=own_side)
     row = MATRIX[name]
     arguments = [{**own_side.own(name), **view} for view in row.views]
-    answers = [untimed(own_side.assistant.result(name, call_arguments)) for call_arguments in arguments]
+    answers = [
+        strip_snapshot(own_side.assistant.result(name, call_arguments)) for call_arguments in arguments
+    ]
     for table in ("events", "touchpoints", "deliveries", "rejected"):
         other_side.stage.connection.execute(
             f"DELETE FROM {table} WHERE space_id = %s", (other_side.stage.space_id,)
         )
     assert [
-        untimed(own_side.assistant.result(name, call_arguments)) for call_arguments in arguments
+        strip_snapshot(own_side.assistant.result(name, call_arguments)) for call_arguments in arguments
     ] == answers
 
 
-def untimed(result: Any) -> Any:
+def strip_snapshot(result: Any) -> Any:
     """Return a result without a report's snapshot."""
     return json.loads(
         re.sub(r'"snapshot(\\*)": ?\\*"[\w=-]{64}\\*"', r'"snapshot\1": null', json.dumps(result))
@@ -233,23 +237,23 @@ def untimed(result: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", [name for name in MATRIX if BY_NAME[name].writes])
-def test_writing_changes_nothing_elsewhere(mine: Side, other: Side, name: str) -> None:
-    before, own_rows = other.stored(), mine.stored()
-    confirmation = {"confirm": confirm_of(mine, name)} if "confirm" in MATRIX[name].names else {}
-    rows_after = mine.stored()
+def test_writing_changes_nothing_elsewhere(side: Side, other_side: Side, name: str) -> None:
+    before, own_rows = other_side.stored_rows(), side.stored_rows()
+    confirmation = {"confirm": fetch_confirmation(side, name)} if "confirm" in MATRIX[name].names else {}
+    rows_after = side.stored_rows()
     assert {table for table in own_rows if own_rows[table] != rows_after[table]} <= {
         "mcp_tokens"
     }  # its last use
-    result = mine.result(name, **confirmation)
+    result = side.result(name, **confirmation)
     assert not result.get("isError"), result
-    assert other.stored() == before
-    assert mine.stored() != own_rows
+    assert other_side.stored_rows() == before
+    assert side.stored_rows() != own_rows
 
 
 @pytest.mark.parametrize("name", MATRIX)
-def test_a_token_of_one_space_opens_no_other(mine: Side, other: Side, name: str) -> None:
+def test_a_token_of_one_space_opens_no_other(side: Side, other_side: Side, name: str) -> None:
     call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call",
-            "params": {"name": name, "arguments": other.own(name)}}  # fmt: skip
-    before = other.stored()
-    assert mine.assistant.send(url=other.assistant.url, json=call).status_code == 403
-    assert other.stored() == before
+            "params": {"name": name, "arguments": other_side.own(name)}}  # fmt: skip
+    before = other_side.stored_rows()
+    assert side.assistant.send(url=other_side.assistant.url, json=call).status_code == 403
+    assert other_side.stored_rows() == before

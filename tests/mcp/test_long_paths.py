@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from headwater.people.contacts.journey import MAX_ITEMS
 from tests.events.test_long_paths import TOUCHPOINTS
-from tests.mcp.assistants import Assistant, filled
+from tests.mcp.assistants import Assistant, tool_rows
 from tests.support.factories import NOON, Stage
-from tests.support.reading_fixtures import Api, shown_in_journeys
+from tests.support.reading_fixtures import Api, journey_items
 
 
 def test_an_explanation_shows_both_ends_of_a_path(stage: Stage, assistant: Assistant) -> None:
@@ -39,6 +39,6 @@ def test_a_journey_shows_its_latest_part(stage: Stage, api: Api, assistant: Assi
     assert cut_journey["events"][1:] == full_journey["events"][:-1]
     answer = assistant.call("get_contact_journey", contact_id=contact_id, limit=10, hide_direct_touchpoints=0)
     assert (answer["items"], answer["left_out"]) == (
-        filled(shown_in_journeys(cut_journey["events"][:10])),
+        tool_rows(journey_items(cut_journey["events"][:10])),
         MAX_ITEMS - 9,
     )

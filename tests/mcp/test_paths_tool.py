@@ -12,7 +12,7 @@ from tests.support.reading_fixtures import Api
 MAY = {"start_date": "2026-05-01 00:00:00", "end_date": "2026-05-31 23:59:59"}
 
 
-def come(stage: Stage, *sources: str) -> None:
+def add_path(stage: Stage, *sources: str) -> None:
     contact_id = stage.contact()
     for days_before, source in enumerate(reversed(sources)):
         stage.touchpoint(contact_id, source, occurred_at=NOON - days_before * timedelta(days=1))
@@ -20,9 +20,9 @@ def come(stage: Stage, *sources: str) -> None:
 
 
 def test_it_works(assistant: Assistant, stage: Stage) -> None:
-    come(stage, "google_ads", "facebook_ads", "email")
-    come(stage, "facebook_ads", "email")
-    come(stage, "direct")
+    add_path(stage, "google_ads", "facebook_ads", "email")
+    add_path(stage, "facebook_ads", "email")
+    add_path(stage, "direct")
     answer = assistant.call("query_paths", period="2026-05", group_by="channel")
     assert answer["rows"] == [[["paid", "email"], 0, 2, 2, 20, 1.5], [["direct"], 0, 1, 1, 10, 0]]
     assert answer["totals"] == {"events": 3, "conversions": 3, "revenue": 30, "days_to_conversion": 1}
@@ -31,16 +31,16 @@ def test_it_works(assistant: Assistant, stage: Stage) -> None:
 
 
 def test_it_answers_as_the_api_does(assistant: Assistant, api: Api, stage: Stage) -> None:
-    come(stage, *["email", "sms"] * 6)
+    add_path(stage, *["email", "sms"] * 6)
     parameters = {**MAY, "attribution_window": 7, "limit": 1}
     answer = assistant.call("query_paths", **parameters)
     assert answer == api.get("/reports/paths", params=parameters).json()
 
 
 def test_what_is_wrong_is_told_in_words(assistant: Assistant) -> None:
-    assert "source, channel" in assistant.refused("query_paths", group_by="campaign")
-    assert "did you mean purchase?" in assistant.refused("query_paths", event_names=["purchas"])
-    assert "from 1 to 1000" in assistant.refused("query_paths", limit=1001).replace(",", "")
+    assert "source, channel" in assistant.refusal("query_paths", group_by="campaign")
+    assert "did you mean purchase?" in assistant.refusal("query_paths", event_names=["purchas"])
+    assert "from 1 to 1000" in assistant.refusal("query_paths", limit=1001).replace(",", "")
 
 
 def test_every_argument_is_one_of_query_report() -> None:

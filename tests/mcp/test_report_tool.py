@@ -151,7 +151,7 @@ def test_filters_and_limits(assistant: Assistant) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "told"),
+    ("arguments", "message"),
     [
         ({**MAY, "period": "today"}, "The period must not be given with start_date and end_date."),
         ({"start_date": MAY["start_date"]}, "The end_date is required with start_date."),
@@ -170,9 +170,11 @@ def test_filters_and_limits(assistant: Assistant) -> None:
         ({"period": "0001", "compare": "previous_period"}, "compare"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_told_in_words(assistant: Assistant, asked: dict[str, Any], told: str) -> None:
-    words = assistant.refused("query_report", **asked)
-    assert told in words
+def test_what_is_wrong_is_told_in_words(
+    assistant: Assistant, arguments: dict[str, Any], message: str
+) -> None:
+    words = assistant.refusal("query_report", **arguments)
+    assert message in words
     assert all(line.startswith("The ") for line in words.splitlines())
 
 
@@ -185,7 +187,8 @@ QUESTIONS = st.fixed_dictionaries({
     "compare": st.sampled_from(["none", "previous_period", "previous_year"]),
     "query_mode": st.sampled_from(["profile", "company"]),
 }).filter(
-    lambda asked: OF_VISITS.isdisjoint(asked["measures"]) or set(VISIT_GROUPS).issuperset(asked["group_by"])
+    lambda arguments: OF_VISITS.isdisjoint(arguments["measures"])
+    or set(VISIT_GROUPS).issuperset(arguments["group_by"])
 )  # fmt: skip
 
 
@@ -195,9 +198,9 @@ QUESTIONS = st.fixed_dictionaries({
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
-@given(asked=QUESTIONS)
-def test_any_question_is_answered_in_its_form(assistant: Assistant, asked: dict[str, Any]) -> None:
-    answer = assistant.call("query_report", **MAY, **asked)
+@given(arguments=QUESTIONS)
+def test_any_question_is_answered_in_its_form(assistant: Assistant, arguments: dict[str, Any]) -> None:
+    answer = assistant.call("query_report", **MAY, **arguments)
     assert all(len(row) == len(answer["columns"]) for row in answer["rows"])
     figures = [name for name in answer["columns"] if name in answer["totals"]]
     assert list(answer["totals"]) == figures
@@ -234,12 +237,12 @@ def test_why_figures_have_changed(assistant: Assistant, stage: Stage) -> None:
     shop.run(pipeline.event(**who, amount="20"))
     changes = assistant.call("query_report", **arguments, changes_since=snapshot)["changes"]
     assert changes["overall"]["causes"] == {"late_events": {"credited_revenue": 20}}
-    refusal = assistant.refused("query_report", **arguments, changes_since="nonsense")
+    refusal = assistant.refusal("query_report", **arguments, changes_since="nonsense")
     assert "changes_since" in refusal
 
 
 @pytest.mark.parametrize(
-    ("tool", "asked"),
+    ("tool", "arguments"),
     [
         ("query_report", {"measures": ["credited_revenue"]}), ("query_spend", {}),
         ("query_spend", {"cohorts": 1}),
@@ -247,8 +250,8 @@ def test_why_figures_have_changed(assistant: Assistant, stage: Stage) -> None:
     ],
 )  # fmt: skip
 def test_markov_without_a_trained_model_says_what_to_do(
-    assistant: Assistant, tool: str, asked: dict[str, Any]
+    assistant: Assistant, tool: str, arguments: dict[str, Any]
 ) -> None:
-    problem = assistant.refused(tool, attribution_model="markov", **asked)
+    problem = assistant.refusal(tool, attribution_model="markov", **arguments)
     assert "The model markov needs a trained model: train one for any event" in problem
     assert "300 conversions" in problem

@@ -81,12 +81,12 @@ def test_dates_are_on_the_clock_of_the_space(assistant: Assistant, connection: p
         assert dates["note"] == f"Today, {dates['today']}, is left out."
     this_year = assistant.call("resolve_date_range", words="this year")
     assert "is included and not over yet" in this_year["note"]
-    assert "there are: today" in assistant.refused("resolve_date_range", words="0001")
-    assert "there are: today, yesterday" in assistant.refused("resolve_date_range", words="soon")
+    assert "there are: today" in assistant.refusal("resolve_date_range", words="0001")
+    assert "there are: today, yesterday" in assistant.refusal("resolve_date_range", words="soon")
 
 
 @pytest.mark.parametrize(
-    ("words", "first", "last"),
+    ("period_words", "first_day", "last_day"),
     [
         ("today", "2026-03-18", "2026-03-18"), ("Yesterday", "2026-03-17", "2026-03-17"),
         ("this week", "2026-03-16", "2026-03-18"), ("last week", "2026-03-09", "2026-03-15"),
@@ -102,19 +102,19 @@ def test_dates_are_on_the_clock_of_the_space(assistant: Assistant, connection: p
         ("2026-03-01 to 2026-03-14", "2026-03-01", "2026-03-14"),
     ],
 )  # fmt: skip
-def test_words_for_time(words: str, first: str, last: str) -> None:
-    span = read_dates(words, TODAY)
-    assert (span.first.isoformat(), span.last.isoformat()) == (first, last)
+def test_words_for_time(period_words: str, first_day: str, last_day: str) -> None:
+    span = read_dates(period_words, TODAY)
+    assert (span.first.isoformat(), span.last.isoformat()) == (first_day, last_day)
 
 
 @pytest.mark.parametrize(
-    "words",
+    "period_words",
     ["", "soon", "2026-13", "2026-02-30", "2026-03-14 to 2026-03-01", "last 0 days", "0000",
      "last 9999 years", "last 1001 days", "9" * 100],
 )  # fmt: skip
-def test_words_that_mean_no_time(words: str) -> None:
+def test_words_that_mean_no_time(period_words: str) -> None:
     with pytest.raises(ValueError, match="there are: today"):
-        read_dates(words, TODAY)
+        read_dates(period_words, TODAY)
 
 
 UNITS = ("day", "week", "month", "quarter", "year")
@@ -150,7 +150,7 @@ def months(span: DateSpan) -> int:
 
 
 @pytest.mark.parametrize(
-    ("words", "first", "last"),
+    ("period_words", "first_day", "last_day"),
     [
         ("2026-10", "2026-09-01", "2026-09-30"), ("2026-Q1", "2025-10-01", "2025-12-31"),
         ("2024", "2023-01-01", "2023-12-31"), ("last week", "2026-03-02", "2026-03-08"),
@@ -160,9 +160,9 @@ def months(span: DateSpan) -> int:
         ("2026-02-01 to 2026-03-31", "2025-12-01", "2026-01-31"),
     ],
 )  # fmt: skip
-def test_a_month_comes_before_a_month(words: str, first: str, last: str) -> None:
-    before = read_dates(words, TODAY).before
-    assert (before.first.isoformat(), before.last.isoformat()) == (first, last)
+def test_a_month_comes_before_a_month(period_words: str, first_day: str, last_day: str) -> None:
+    before = read_dates(period_words, TODAY).before
+    assert (before.first.isoformat(), before.last.isoformat()) == (first_day, last_day)
 
 
 def read(assistant: Assistant, uri: str) -> str:
@@ -218,7 +218,7 @@ def test_prompts_are_these(assistant: Assistant) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "arguments", "told"),
+    ("name", "arguments", "message"),
     [
         ("x", {}, "There is no prompt x. There are: channel_review"),
         ("explain_conversion", {}, "The event_id is required."),
@@ -228,11 +228,11 @@ def test_prompts_are_these(assistant: Assistant) -> None:
     ],
 )
 def test_what_is_wrong_with_a_prompt(
-    assistant: Assistant, name: str, arguments: dict[str, str], told: str
+    assistant: Assistant, name: str, arguments: dict[str, str], message: str
 ) -> None:
     error = assistant.message("prompts/get", {"name": name, "arguments": arguments})["error"]
     assert error["code"] == -32602
-    assert told in error["message"]
+    assert message in error["message"]
 
 
 def test_prompts_name_tools_there_are() -> None:

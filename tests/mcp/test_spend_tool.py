@@ -35,12 +35,12 @@ def test_it_works(assistant: Assistant, stage: Stage, api: Api) -> None:
 
 
 def test_what_a_platform_comparison_does_not_know_is_refused(assistant: Assistant) -> None:
-    problem = assistant.refused("query_spend", platform="metta", group_by="day")
+    problem = assistant.refusal("query_spend", platform="metta", group_by="day")
     assert "The group_by must not be given with platform." in problem
     assert "The platform is not known: did you mean meta?" in problem
 
 
 def test_what_cohorts_do_not_know_is_refused(assistant: Assistant) -> None:
-    problem = assistant.refused("query_spend", cohorts=1, date_basis="touch", group_by="day")
+    problem = assistant.refusal("query_spend", cohorts=1, date_basis="touch", group_by="day")
     assert "The date_basis must not be given with cohorts." in problem
     assert "The group_by must be one of" in problem

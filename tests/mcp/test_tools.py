@@ -84,7 +84,7 @@ def test_long_lists_stand_once(assistant: Assistant) -> None:
         text = assistant.ask("resources/read", {"uri": uri})["contents"][0]["text"]
         assert all(f'"{name}"' in text for name in usual.split(", "))
     arguments = {"event_names": ["purchas"], "sources": ["gogle_ads"]}
-    message = assistant.refused("query_report", **arguments)
+    message = assistant.refusal("query_report", **arguments)
     assert "did you mean purchase?" in message
     assert "webinar_registration, or custom_event_1 to custom_event_50" in message
     assert "did you mean google_ads?" in message
@@ -99,7 +99,7 @@ def test_reading_tools_describe_every_argument(tool: Any) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_unknown_arguments_are_refused_by_name(assistant: Assistant, name: str) -> None:
-    text = assistant.refused(name, nonsense=1)
+    text = assistant.refusal(name, nonsense=1)
     assert "There is no argument nonsense; there are:" in text
     for argument in BY_NAME[name].required:
         assert f"The {argument} is required." in text
@@ -113,12 +113,12 @@ def test_wrong_types_are_refused_by_name(assistant: Assistant, name: str) -> Non
         for value in WRONG.get(kind if isinstance(kind, str) else "", ()):
             if value is True and schema.get("enum") == [0, 1]:
                 continue  # True means 1
-            text = assistant.refused(name, **{**like(tool), argument: value})
+            text = assistant.refusal(name, **{**example_arguments(tool), argument: value})
             assert argument in text, (argument, value, text)
             assert len(text) < 2000
 
 
-def like(tool: Any) -> dict[str, Any]:
+def example_arguments(tool: Any) -> dict[str, Any]:
     """Return a valid value for each argument that a tool needs."""
     plain = {"words": "today", "start_date": "2026-01-01 00:00:00", "amount": 1,
              "end_date": "2026-12-31 00:00:00", "email": "ada@example.com",
@@ -144,7 +144,7 @@ def test_a_viewer_sees_and_calls_no_tool_that_writes(viewer: Assistant) -> None:
     assert sorted(names) == sorted(READING)
     assert viewer.call("get_space")["may_write"] is False
     for name in WRITING:
-        assert "may only read" in viewer.refused(name, **like(BY_NAME[name]))
+        assert "may only read" in viewer.refusal(name, **example_arguments(BY_NAME[name]))
 
 
 def test_whole_numbers_however_they_are_written(assistant: Assistant, stage: Stage) -> None:
@@ -155,7 +155,7 @@ def test_whole_numbers_however_they_are_written(assistant: Assistant, stage: Sta
     for limit in (2, 2.0, "2"):
         assert assistant.call("list_companies", per_page=limit)["rows"] == []
     for bad in (1.5, "1.5", "x", "1e3", 0, -1, 10**18, None, [event_id], True):
-        assert "event_id" in assistant.refused("get_event", event_id=bad)
+        assert "event_id" in assistant.refusal("get_event", event_id=bad)
 
 
 def test_what_is_meant_is_plain(assistant: Assistant, stage: Stage) -> None:
@@ -170,7 +170,7 @@ def test_what_is_meant_is_plain(assistant: Assistant, stage: Stage) -> None:
 
 def test_bad_text_never_reaches_a_tool(assistant: Assistant) -> None:
     for name in NAMES:
-        arguments = {**like(BY_NAME[name]), "email": "a\0b"}
+        arguments = {**example_arguments(BY_NAME[name]), "email": "a\0b"}
         message = assistant.post(
             {"jsonrpc": "2.0", "id": 4, "method": "tools/call",
              "params": {"name": name, "arguments": arguments}}
@@ -211,7 +211,7 @@ def test_a_call_that_waits_too_long_says_what_to_do(
     event_id = stage.event(stage.contact())
     with psycopg.connect(database_url) as lock_connection:
         lock_connection.execute("SELECT FROM events WHERE space_id = %s FOR UPDATE", (stage.space_id,))
-        text = assistant.refused("update_event_amount", event_id=event_id, amount=1)
+        text = assistant.refusal("update_event_amount", event_id=event_id, amount=1)
         assert re.fullmatch("Headwater can't answer right now.*", text)
 
 
@@ -239,7 +239,7 @@ def test_any_arguments_get_an_answer_or_words(
     known_arguments = {key: value for key, value in arguments.items() if key in tool.arguments}
     response = assistant.post(
         {"jsonrpc": "2.0", "id": 1, "method": "tools/call",
-         "params": {"name": name, "arguments": {**like(tool), **known_arguments}}}
+         "params": {"name": name, "arguments": {**example_arguments(tool), **known_arguments}}}
     )  # fmt: skip
     if response.status_code == 400:  # text that can't be stored
         return

@@ -37,7 +37,7 @@ def detach(api: Api, contact_id: int) -> dict[str, Any]:
     return response.json()
 
 
-def company_of(stage: Stage, contact_id: int) -> int | None:
+def read_company(stage: Stage, contact_id: int) -> int | None:
     row = stage.connection.execute(
         "SELECT company_id FROM contacts WHERE space_id = %s AND id = %s", (stage.space_id, contact_id)
     ).fetchone()
@@ -70,10 +70,10 @@ def contact_with_a_past(stage: Stage, **columns: Any) -> int:
 def test_it_works(api: Api, stage: Stage) -> None:
     contact_id, company_id = contact_with_a_past(stage), stage.company()
     assert attach(api, contact_id, company_id) == {"id": contact_id, "company_id": company_id}
-    assert company_of(stage, contact_id) == company_id
+    assert read_company(stage, contact_id) == company_id
     assert stamps(stage, contact_id) == [company_id] * 4
     assert detach(api, contact_id) == {"id": contact_id, "company_id": None}
-    assert company_of(stage, contact_id) is None
+    assert read_company(stage, contact_id) is None
     assert stamps(stage, contact_id) == [None] * 4
 
 
@@ -81,7 +81,7 @@ def test_another_company_takes_the_first_one_s_place(api: Api, stage: Stage) -> 
     first, second = stage.company(), stage.company()
     contact_id = contact_with_a_past(stage, company_id=first)
     attach(api, contact_id, second)
-    assert company_of(stage, contact_id) == second
+    assert read_company(stage, contact_id) == second
     assert stamps(stage, contact_id) == [second] * 4
 
 
@@ -90,7 +90,7 @@ def test_nobody_else_is_touched(api: Api, stage: Stage) -> None:
     contact_id, colleague = (contact_with_a_past(stage, company_id=first) for _ in range(2))
     attach(api, contact_id, second)
     detach(api, contact_id)
-    assert company_of(stage, colleague) == first
+    assert read_company(stage, colleague) == first
     assert stamps(stage, colleague) == [first] * 4
 
 
@@ -126,7 +126,7 @@ def test_a_merged_id_stands_for_the_canonical_contact(api: Api, stage: Stage) ->
     company_id, survivor = stage.company(), contact_with_a_past(stage)
     merged_id = stage.contact(merged_into=survivor)
     assert attach(api, merged_id, company_id) == {"id": survivor, "company_id": company_id}
-    assert (company_of(stage, survivor), company_of(stage, merged_id)) == (company_id, None)
+    assert (read_company(stage, survivor), read_company(stage, merged_id)) == (company_id, None)
     assert stamps(stage, survivor) == [company_id] * 4
     assert detach(api, merged_id) == {"id": survivor, "company_id": None}
     assert stamps(stage, survivor) == [None] * 4
@@ -187,7 +187,7 @@ def test_a_contact_of_another_space_is_unknown(
         ]
         assert [answer.status_code for answer in answers] == [404, 404]
         assert {answer.content for answer in answers} == {b'{"message":"Contact not found."}'}
-    assert company_of(other_stage, foreign) == other_company
+    assert read_company(other_stage, foreign) == other_company
     assert stamps(other_stage, foreign) == [other_company] * 4
 
 
@@ -201,7 +201,7 @@ def test_a_company_of_another_space_is_unknown(
         response = api.send("PUT", f"/contacts/{contact_id}/company", json=body)
         assert response.status_code == 404
         assert response.content == b'{"message":"Company not found."}'
-    assert company_of(stage, contact_id) == own_company
+    assert read_company(stage, contact_id) == own_company
     assert stamps(stage, contact_id) == [own_company] * 4
 
 
@@ -244,7 +244,7 @@ def test_an_attach_during_a_batch_waits_and_then_holds(
     """The batch finds a company for the contact and writes its whole row. The attach comes after it."""
     pipeline = Pipeline(stage.connection, stage.space_id)
     [first] = pipeline.run(event(email="ann@mail.example", tracking_id="u1"))
-    contact_id, chosen_company = pipeline.contact_of(first), stage.company()
+    contact_id, chosen_company = pipeline.find_contact(first), stage.company()
     detach(api, contact_id)
     pipeline.put(event(tracking_id="u1", email="ann@acme.com", trk_source="email"))
     with ThreadPoolExecutor(1) as pool:
@@ -256,7 +256,7 @@ def test_an_attach_during_a_batch_waits_and_then_holds(
             wait_until(lambda: is_waited_for(stage.connection, worker))
             assert not attachment.done()
         assert attachment.result(20) == {"id": contact_id, "company_id": chosen_company}
-    assert company_of(stage, contact_id) == chosen_company
+    assert read_company(stage, contact_id) == chosen_company
     assert stamps(stage, contact_id) == [chosen_company] * 3
     pipeline.run(event(email="ann@acme.com"))
     assert stamps(stage, contact_id) == [chosen_company] * 4
@@ -267,7 +267,7 @@ def test_the_pipeline_leaves_a_space_alone_while_a_membership_changes(
 ) -> None:
     pipeline = Pipeline(stage.connection, stage.space_id)
     [first] = pipeline.run(event(email="ann@acme.com"))
-    contact_id, chosen_company = pipeline.contact_of(first), stage.company()
+    contact_id, chosen_company = pipeline.find_contact(first), stage.company()
     pipeline.put(event(email="ann@acme.com", trk_source="email"))
 
     async def attach_while_a_worker_tries() -> None:
@@ -278,5 +278,5 @@ def test_the_pipeline_leaves_a_space_alone_while_a_membership_changes(
 
     asyncio.run(attach_while_a_worker_tries())
     assert pipeline.process().stored == 1
-    assert company_of(stage, contact_id) == chosen_company
+    assert read_company(stage, contact_id) == chosen_company
     assert stamps(stage, contact_id) == [chosen_company] * 3

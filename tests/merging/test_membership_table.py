@@ -75,7 +75,7 @@ class Story:
             for table, column in tables.items()
         )
 
-    def sources_of_my_events(self) -> set[str]:
+    def list_my_sources(self) -> set[str]:
         """Return the sources that List Events credits with the contact's events at company level."""
         rows = self.api.rows(
             query_mode="company", attribution_model="linear", attribution_window=0,
@@ -96,124 +96,127 @@ def story(client: httpx.Client, connection: psycopg.Connection, mode: str) -> St
 
 
 @pytest.fixture(params=["auto", "external_id"])
-def either(client: httpx.Client, connection: psycopg.Connection, request: pytest.FixtureRequest) -> Story:
+def story_in_each_mode(
+    client: httpx.Client, connection: psycopg.Connection, request: pytest.FixtureRequest
+) -> Story:
     """A story in each mode. Manual changes work the same in both."""
     return story(client, connection, request.param)
 
 
 @pytest.fixture
-def auto(client: httpx.Client, connection: psycopg.Connection) -> Story:
+def auto_story(client: httpx.Client, connection: psycopg.Connection) -> Story:
     return story(client, connection, "auto")
 
 
 @pytest.fixture
-def external(client: httpx.Client, connection: psycopg.Connection) -> Story:
+def external_story(client: httpx.Client, connection: psycopg.Connection) -> Story:
     return story(client, connection, "external_id")
 
 
-def test_no_company_put_attaches(either: Story) -> None:
-    either.detach()
-    chosen_company = either.stage.company()
-    either.attach(chosen_company)
-    assert either.is_stamped(chosen_company)
+def test_no_company_put_attaches(story_in_each_mode: Story) -> None:
+    story_in_each_mode.detach()
+    chosen_company = story_in_each_mode.stage.company()
+    story_in_each_mode.attach(chosen_company)
+    assert story_in_each_mode.is_stamped(chosen_company)
 
 
-def test_attached_put_of_another_moves(either: Story) -> None:
-    first, second = either.stage.company(), either.stage.company()
-    either.attach(first)
-    assert either.is_stamped(first)
-    either.attach(second)
-    assert either.is_stamped(second)
+def test_attached_put_of_another_moves(story_in_each_mode: Story) -> None:
+    first, second = story_in_each_mode.stage.company(), story_in_each_mode.stage.company()
+    story_in_each_mode.attach(first)
+    assert story_in_each_mode.is_stamped(first)
+    story_in_each_mode.attach(second)
+    assert story_in_each_mode.is_stamped(second)
 
 
-def test_attached_put_of_the_same_repairs(either: Story) -> None:
-    chosen_company, wrong_company = either.stage.company(), either.stage.company()
-    either.attach(chosen_company)
+def test_attached_put_of_the_same_repairs(story_in_each_mode: Story) -> None:
+    chosen_company, wrong_company = story_in_each_mode.stage.company(), story_in_each_mode.stage.company()
+    story_in_each_mode.attach(chosen_company)
     for table in ("events", "touchpoints", "visits"):
-        either.stage.connection.execute(
-            f"UPDATE {table} SET company_id = %s WHERE space_id = %s", (wrong_company, either.stage.space_id)
+        story_in_each_mode.stage.connection.execute(
+            f"UPDATE {table} SET company_id = %s WHERE space_id = %s",
+            (wrong_company, story_in_each_mode.stage.space_id),
         )
-    assert not either.is_stamped(chosen_company)
-    either.attach(chosen_company)
-    assert either.is_stamped(chosen_company)
+    assert not story_in_each_mode.is_stamped(chosen_company)
+    story_in_each_mode.attach(chosen_company)
+    assert story_in_each_mode.is_stamped(chosen_company)
 
 
-def test_attached_delete_detaches(either: Story) -> None:
-    either.attach(either.stage.company())
-    either.detach()
-    assert either.is_stamped(None)
+def test_attached_delete_detaches(story_in_each_mode: Story) -> None:
+    story_in_each_mode.attach(story_in_each_mode.stage.company())
+    story_in_each_mode.detach()
+    assert story_in_each_mode.is_stamped(None)
 
 
-def test_no_company_delete_is_no_error(either: Story) -> None:
-    either.detach()
-    either.detach()
-    assert either.is_stamped(None)
+def test_no_company_delete_is_no_error(story_in_each_mode: Story) -> None:
+    story_in_each_mode.detach()
+    story_in_each_mode.detach()
+    assert story_in_each_mode.is_stamped(None)
 
 
-def test_auto_no_company_the_next_business_event_attaches(auto: Story) -> None:
-    assert auto.is_stamped(auto.company(BUSINESS))
-    auto.detach()
-    assert auto.is_stamped(None)
-    auto.track(event_name="lead_generated")
-    assert auto.is_stamped(auto.company(BUSINESS))
+def test_auto_no_company_the_next_business_event_attaches(auto_story: Story) -> None:
+    assert auto_story.is_stamped(auto_story.company(BUSINESS))
+    auto_story.detach()
+    assert auto_story.is_stamped(None)
+    auto_story.track(event_name="lead_generated")
+    assert auto_story.is_stamped(auto_story.company(BUSINESS))
 
 
-def test_auto_no_company_another_event_does_not(auto: Story) -> None:
-    auto.track(tracking_id="u1")
-    auto.detach()
-    auto.track(email="ann@gmail.com", tracking_id="u1", company_external_id=EXTERNAL)
-    assert auto.is_stamped(None)
+def test_auto_no_company_another_event_does_not(auto_story: Story) -> None:
+    auto_story.track(tracking_id="u1")
+    auto_story.detach()
+    auto_story.track(email="ann@gmail.com", tracking_id="u1", company_external_id=EXTERNAL)
+    assert auto_story.is_stamped(None)
 
 
-def test_auto_attached_sticks_through_later_events(auto: Story) -> None:
-    chosen_company = auto.stage.company()
-    auto.attach(chosen_company)
-    auto.track(tracking_id="u1", company_external_id="crm-2", trk_source="email")
-    auto.track(tracking_id="u1", email="ann@other.com")
-    assert auto.is_stamped(chosen_company)
+def test_auto_attached_sticks_through_later_events(auto_story: Story) -> None:
+    chosen_company = auto_story.stage.company()
+    auto_story.attach(chosen_company)
+    auto_story.track(tracking_id="u1", company_external_id="crm-2", trk_source="email")
+    auto_story.track(tracking_id="u1", email="ann@other.com")
+    assert auto_story.is_stamped(chosen_company)
 
 
-def test_auto_attached_sticks_until_detached(auto: Story) -> None:
-    auto.attach(auto.stage.company())
-    auto.track()
-    auto.detach()
-    auto.track()
-    assert auto.is_stamped(auto.company(BUSINESS))
+def test_auto_attached_sticks_until_detached(auto_story: Story) -> None:
+    auto_story.attach(auto_story.stage.company())
+    auto_story.track()
+    auto_story.detach()
+    auto_story.track()
+    assert auto_story.is_stamped(auto_story.company(BUSINESS))
 
 
-def test_external_attached_the_next_event_with_another_id_moves(external: Story) -> None:
-    assert external.is_stamped(external.company(EXTERNAL))
-    external.track(company_external_id="crm-2")
-    assert external.is_stamped(external.company("crm-2"))
+def test_external_attached_the_next_event_with_another_id_moves(external_story: Story) -> None:
+    assert external_story.is_stamped(external_story.company(EXTERNAL))
+    external_story.track(company_external_id="crm-2")
+    assert external_story.is_stamped(external_story.company("crm-2"))
 
 
-def test_external_attached_by_hand_the_next_event_with_an_id_moves(external: Story) -> None:
-    external.attach(external.stage.company(external_id="crm-9"))
-    external.track(company_external_id=EXTERNAL)
-    assert external.is_stamped(external.company(EXTERNAL))
+def test_external_attached_by_hand_the_next_event_with_an_id_moves(external_story: Story) -> None:
+    external_story.attach(external_story.stage.company(external_id="crm-9"))
+    external_story.track(company_external_id=EXTERNAL)
+    assert external_story.is_stamped(external_story.company(EXTERNAL))
 
 
-def test_external_attached_an_event_without_an_id_changes_nothing(external: Story) -> None:
-    chosen_company = external.stage.company()
-    external.attach(chosen_company)
-    external.track(trk_source="email")
-    assert external.is_stamped(chosen_company)
+def test_external_attached_an_event_without_an_id_changes_nothing(external_story: Story) -> None:
+    chosen_company = external_story.stage.company()
+    external_story.attach(chosen_company)
+    external_story.track(trk_source="email")
+    assert external_story.is_stamped(chosen_company)
 
 
-def test_external_detached_the_next_event_with_an_id_attaches(external: Story) -> None:
-    external.detach()
-    external.track()
-    assert external.is_stamped(None)
-    external.track(company_external_id="crm-2")
-    assert external.is_stamped(external.company("crm-2"))
+def test_external_detached_the_next_event_with_an_id_attaches(external_story: Story) -> None:
+    external_story.detach()
+    external_story.track()
+    assert external_story.is_stamped(None)
+    external_story.track(company_external_id="crm-2")
+    assert external_story.is_stamped(external_story.company("crm-2"))
 
 
-def test_lists_by_company_follow_the_membership(either: Story) -> None:
-    stage, chosen_company = either.stage, either.stage.company()
+def test_lists_by_company_follow_the_membership(story_in_each_mode: Story) -> None:
+    stage, chosen_company = story_in_each_mode.stage, story_in_each_mode.stage.company()
     colleague = stage.contact(company_id=chosen_company)
     stage.touchpoint(colleague, "email", company_id=chosen_company)
-    assert either.sources_of_my_events() == {"google_ads"}
-    either.attach(chosen_company)
-    assert either.sources_of_my_events() == {"google_ads", "email"}
-    either.detach()
-    assert either.sources_of_my_events() == {"google_ads"}
+    assert story_in_each_mode.list_my_sources() == {"google_ads"}
+    story_in_each_mode.attach(chosen_company)
+    assert story_in_each_mode.list_my_sources() == {"google_ads", "email"}
+    story_in_each_mode.detach()
+    assert story_in_each_mode.list_my_sources() == {"google_ads"}

@@ -50,11 +50,11 @@ def test_old_merges_do_not_count(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize(
-    ("lately", "new", "begins"),
+    ("recent_count", "new_count", "opens_alert"),
     [(9, 9, False), (10, 1, True), (10, 10, True), (11, 1, False), (30, 25, True), (30, 5, False)],
 )
-def test_a_burst_is_told_once(lately: int, new: int, *, begins: bool) -> None:
-    assert is_burst_beginning(lately, new, 10) is begins
+def test_a_burst_is_told_once(recent_count: int, new_count: int, *, opens_alert: bool) -> None:
+    assert is_burst_beginning(recent_count, new_count, 10) is opens_alert
 
 
 def test_metrics(stage: Stage, server: Running) -> None:

@@ -43,7 +43,7 @@ def cli(
     return Cli(capsys, space_id)
 
 
-def merged(stage: Stage) -> tuple[list[int], list[int]]:
+def merge_three(stage: Stage) -> tuple[list[int], list[int]]:
     """Three merged contacts, the second joined by its address and the third by its token, and the receipts of
     the two events that merged them.
     """
@@ -59,7 +59,7 @@ def merged(stage: Stage) -> tuple[list[int], list[int]]:
 
 
 def test_it_works(stage: Stage, cli: Cli) -> None:
-    (ann, ben, cora), receipts = merged(stage)
+    (ann, ben, cora), receipts = merge_three(stage)
     newest, first = cli.json("merges")
     assert first == {
         "merged_at": first["merged_at"], "contact_id": ben, "merged_into": ann, "cause": "email",
@@ -73,13 +73,13 @@ def test_it_works(stage: Stage, cli: Cli) -> None:
 
 
 def test_values_are_not_told(stage: Stage, cli: Cli) -> None:
-    merged(stage)
+    merge_three(stage)
     text = cli("merges") + cli("merges", "--json")
     assert not [value for value in ("ben-inc", "Ben", "u1", "t1") if value in text]
 
 
 def test_only_a_contacts_own(stage: Stage, cli: Cli) -> None:
-    (ann, ben, cora), _ = merged(stage)
+    (ann, ben, cora), _ = merge_three(stage)
     stage.run(event(tracking_id="u9"), event(email="z@z-inc.com"))
     stage.run(event(tracking_id="u9", email="z@z-inc.com"))
     assert len(cli.json("merges")) == 3
@@ -96,7 +96,7 @@ def test_a_survivor_tells_how_its_parts_came_together(stage: Stage, cli: Cli) ->
 
 
 def test_limit(stage: Stage, cli: Cli) -> None:
-    (_, _, cora), _ = merged(stage)
+    (_, _, cora), _ = merge_three(stage)
     assert [merge["contact_id"] for merge in cli.json("merges", "--limit", 1)] == [cora]
 
 
@@ -109,12 +109,12 @@ def test_bad_limit(limit: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_nothing_merged(stage: Stage, cli: Cli) -> None:
     [receipt] = stage.run(event(tracking_id="u1"))
-    assert cli.json("merges") == cli.json("merges", stage.contact_of(receipt)) == []
+    assert cli.json("merges") == cli.json("merges", stage.find_contact(receipt)) == []
     assert cli("merges") == "none\n"
 
 
 def test_unmerge(stage: Stage, cli: Cli) -> None:
-    (ann, ben, cora), _ = merged(stage)
+    (ann, ben, cora), _ = merge_three(stage)
     assert cli.json("unmerge", ben) == {
         "contact_id": ben, "survivor_id": ann, "contacts": 1, "events": 1, "touchpoints": 0,
         "visits": 0, "hits": 0,
@@ -126,8 +126,8 @@ def test_unmerge(stage: Stage, cli: Cli) -> None:
 
 
 def test_what_cannot_be_unmerged(connection: psycopg.Connection, stage: Stage, cli: Cli) -> None:
-    (ann, _, _), _ = merged(stage)
-    (_, other_contact, _), _ = merged(new_stage(connection))
+    (ann, _, _), _ = merge_three(stage)
+    (_, other_contact, _), _ = merge_three(new_stage(connection))
     error = f"headwater: Contact {ann} is not merged into another.\n"
     assert cli("unmerge", ann, code=2) == error
     for unknown in (other_contact, 10**12, 10**30):
@@ -136,10 +136,10 @@ def test_what_cannot_be_unmerged(connection: psycopg.Connection, stage: Stage, c
     assert len([survivor for survivor in stage.values("contacts", "merged_into") if survivor == ann]) == 2
 
 
-@pytest.mark.parametrize("words", [["merges"], ["merges", 1], ["unmerge", 1]])
-def test_an_unknown_space(cli: Cli, words: list[object]) -> None:
+@pytest.mark.parametrize("arguments", [["merges"], ["merges", 1], ["unmerge", 1]])
+def test_an_unknown_space(cli: Cli, arguments: list[object]) -> None:
     cli._space_id = 10**12
-    assert cli(*words, code=2) == "headwater: Space not found.\n"
+    assert cli(*arguments, code=2) == "headwater: Space not found.\n"
 
 
 def test_the_log_is_in_the_order_of_events(stage: Stage) -> None:
@@ -156,5 +156,5 @@ def test_the_log_is_in_the_order_of_events(stage: Stage) -> None:
 
 
 def test_every_cause_has_its_words(stage: Stage) -> None:
-    merged(stage)
+    merge_three(stage)
     assert set(stage.values("merges", "cause")) == set(CAUSES)

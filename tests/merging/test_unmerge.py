@@ -36,10 +36,10 @@ ANN = {"tracking_id": "u1"}
 BEN = {"email": "ben@ben-inc.com"}
 
 
-def two(stage: Stage) -> tuple[int, int]:
+def merge_two(stage: Stage) -> tuple[int, int]:
     """Make two contacts, Ann and Ben, and merge them by one event."""
     ann, ben = stage.run(event(**ANN), event(**BEN))
-    ids = stage.contact_of(ann), stage.contact_of(ben)
+    ids = stage.find_contact(ann), stage.find_contact(ben)
     stage.run(event(**ANN, **BEN))
     return ids
 
@@ -55,12 +55,12 @@ def values(stage: Stage, contact: int) -> set[tuple[str, str]]:
 
 def test_it_works(stage: Stage, undo: Undo) -> None:
     first, second = stage.run(event(**ANN), event(**BEN, trk_source="google_ads", full_name="Ben", phone="1"))
-    ann, ben = stage.contact_of(first), stage.contact_of(second)
+    ann, ben = stage.find_contact(first), stage.find_contact(second)
     [merging_receipt] = stage.run(event(**ANN, **BEN))
-    assert stage.contact_of(second) == ann
+    assert stage.find_contact(second) == ann
     assert undo(stage, ben) == UnmergeResult(ben, ann, 1, events=1, touchpoints=1, visits=0, hits=0)
-    assert stage.contact_of(first) == stage.contact_of(merging_receipt) == ann
-    assert stage.contact_of(second) == ben
+    assert stage.find_contact(first) == stage.find_contact(merging_receipt) == ann
+    assert stage.find_contact(second) == ben
     assert stage.rows("touchpoints", "contact_id", "origin_id") == [(ben, None)]
     assert values(stage, ann) == {("tracking_id", "u1")}
     assert values(stage, ben) == {("email", BEN["email"]), ("name", "Ben"), ("phone", "1")}
@@ -77,14 +77,14 @@ def test_an_unknown_contact(stage: Stage, undo: Undo) -> None:
 
 
 def test_another_spaces_contact(connection: psycopg.Connection, stage: Stage, undo: Undo) -> None:
-    _, ben = two(stage)
+    _, ben = merge_two(stage)
     with pytest.raises(NotFound):
         undo(new_stage(connection), ben)
     assert None in column(stage, "merged_into").values()
 
 
 def test_a_contact_that_is_not_merged(stage: Stage, undo: Undo) -> None:
-    ann, ben = two(stage)
+    ann, ben = merge_two(stage)
     with pytest.raises(Conflict, match=f"Contact {ann} is not merged into another"):
         undo(stage, ann)
     undo(stage, ben)
@@ -93,36 +93,36 @@ def test_a_contact_that_is_not_merged(stage: Stage, undo: Undo) -> None:
 
 
 def test_its_identifiers_find_it_again(stage: Stage, undo: Undo) -> None:
-    ann, ben = two(stage)
+    ann, ben = merge_two(stage)
     stage.run(event(**BEN), event(**ANN), event(**BEN, trk_token="t9"))
     undo(stage, ben)
-    assert [stage.contact_of(receipt) for receipt in stage.run(event(**ANN), event(**BEN))] == [ann, ben]
+    assert [stage.find_contact(receipt) for receipt in stage.run(event(**ANN), event(**BEN))] == [ann, ben]
 
 
 def test_a_tracking_id_finds_it_again(stage: Stage, undo: Undo) -> None:
     first, second = stage.run(event(email="a@b.org"), event(tracking_id="u2"))
-    older, younger = stage.contact_of(first), stage.contact_of(second)
+    older, younger = stage.find_contact(first), stage.find_contact(second)
     stage.run(event(email="a@b.org", tracking_id="u2"))
     stage.run(event(tracking_id="u2"))
     undo(stage, younger)
     [receipt] = stage.run(event(tracking_id="u2"))
-    assert stage.contact_of(receipt) == younger != older
+    assert stage.find_contact(receipt) == younger != older
 
 
 def test_a_token_seen_since_finds_it_again(stage: Stage, undo: Undo) -> None:
     known_receipt, anonymous = stage.run(event(email="a@b.org"), event(trk_token="t1"))
-    ids = stage.contact_of(known_receipt), stage.contact_of(anonymous)
+    ids = stage.find_contact(known_receipt), stage.find_contact(anonymous)
     stage.run(event(email="a@b.org", trk_token="t1"))
     stage.run(event(trk_token="t1"))
     undo(stage, ids[1])
     [receipt] = stage.run(event(trk_token="t1"))
-    assert stage.contact_of(receipt) == ids[1]
+    assert stage.find_contact(receipt) == ids[1]
 
 
 def test_a_token_of_others_since_finds_it_again(stage: Stage, undo: Undo) -> None:
     """Another contact that had the token in the meantime doesn't get the first contact's token."""
     known_receipt, anonymous = stage.run(event(email="a@b.org"), event(trk_token="t1"))
-    first = stage.contact_of(anonymous)
+    first = stage.find_contact(anonymous)
     stage.run(
         event(email="a@b.org", trk_token="t1"),
         event(email="w@b.org", trk_token="t1"),
@@ -130,20 +130,20 @@ def test_a_token_of_others_since_finds_it_again(stage: Stage, undo: Undo) -> Non
     )
     undo(stage, first)
     [receipt] = stage.run(event(trk_token="t1"))
-    assert stage.contact_of(receipt) == first != stage.contact_of(known_receipt)
+    assert stage.find_contact(receipt) == first != stage.find_contact(known_receipt)
 
 
 def test_what_came_after_the_merge_stays_with_the_survivor(stage: Stage, undo: Undo) -> None:
-    ann, ben = two(stage)
+    ann, ben = merge_two(stage)
     [later] = stage.run(event(**BEN, trk_token="t9", full_name="Benjamin"))
     undo(stage, ben)
-    assert stage.contact_of(later) == ann
+    assert stage.find_contact(later) == ann
     assert values(stage, ann) == {("tracking_id", "u1"), ("trk_token", "t9"), ("name", "Benjamin")}
     assert column(stage, "name") == {ann: "Benjamin", ben: None}
 
 
 def test_a_value_that_both_had_before_stays_with_both(stage: Stage, undo: Undo) -> None:
-    ann, ben = two(stage)
+    ann, ben = merge_two(stage)
     undo(stage, ben)
     api = factories.Stage(stage.connection, stage.space_id, "")
     api.identifier(ann, "phone", "1")
@@ -159,14 +159,14 @@ def test_a_value_of_both_from_a_replayed_receipt_stays_with_both(stage: Stage, u
     replayed_receipts = stage.put(event(**ANN, **BEN))
     stage.connection.execute("DELETE FROM inbox WHERE space_id = %s", (stage.space_id,))
     first, second = stage.run(event(**ANN, phone="1"), event(**BEN, phone="1"))
-    ann, ben = stage.contact_of(first), stage.contact_of(second)
+    ann, ben = stage.find_contact(first), stage.find_contact(second)
     late = stage.put(event(**ANN, **BEN))
     stage.connection.execute(
         "UPDATE inbox SET id = %s WHERE space_id = %s AND id = %s",
         (*replayed_receipts, stage.space_id, *late),
     )
     stage.process()
-    assert stage.contact_of(second) == ann
+    assert stage.find_contact(second) == ann
     undo(stage, ben)
     assert ("phone", "1") in values(stage, ann)
     assert ("phone", "1") in values(stage, ben)
@@ -202,7 +202,7 @@ def test_emptied_columns_are_filled_by_who_is_left(stage: Stage, undo: Undo) -> 
 
 
 def test_the_company_it_gave_is_released_and_rows_are_stamped(stage: Stage, undo: Undo) -> None:
-    ann, ben = two(stage)
+    ann, ben = merge_two(stage)
     [company] = stage.values("companies", "id")
     assert column(stage, "company_id") == {ann: company, ben: None}
     undo(stage, ben)
@@ -214,7 +214,7 @@ def test_the_company_it_gave_is_released_and_rows_are_stamped(stage: Stage, undo
 
 def test_a_company_of_its_own_stays(stage: Stage, undo: Undo) -> None:
     first, second = stage.run(event(**ANN, email="ann@ann-inc.com"), event(**BEN))
-    ann, ben = stage.contact_of(first), stage.contact_of(second)
+    ann, ben = stage.find_contact(first), stage.find_contact(second)
     before = column(stage, "company_id")
     stage.run(event(**ANN, **BEN))
     assert column(stage, "company_id") == {ann: before[ann], ben: None}
@@ -225,7 +225,7 @@ def test_a_company_of_its_own_stays(stage: Stage, undo: Undo) -> None:
 def test_visits_and_hits_follow(stage: Stage, undo: Undo) -> None:
     api = factories.Stage(stage.connection, stage.space_id, "")
     first, second = stage.run(event(**ANN), event(**BEN))
-    ann, ben = stage.contact_of(first), stage.contact_of(second)
+    ann, ben = stage.find_contact(first), stage.find_contact(second)
     visit = api.visit(ben)
     api.hit(ben, visit)
     stage.run(event(**ANN, **BEN))
@@ -252,13 +252,13 @@ def test_contacts_made_and_merged_in_one_batch(stage: Stage, undo: Undo) -> None
     [company] = stage.values("companies", "id")
     assert stage.rows("merges", "company_id", "filled") == [(company, ["email", "name", "company_id"])]
     undo(stage, b)
-    assert [stage.contact_of(receipt) for receipt in receipts] == [a, b, a]
+    assert [stage.find_contact(receipt) for receipt in receipts] == [a, b, a]
     assert column(stage, "company_id") == {a: None, b: company}
     assert column(stage, "email") == {a: None, b: "b@b-inc.com"}
 
 
 def test_it_can_merge_and_be_undone_again(stage: Stage, undo: Undo) -> None:
-    ann, ben = two(stage)
+    ann, ben = merge_two(stage)
     for _ in range(2):
         undo(stage, ben)
         stage.run(event(**ANN, **BEN))
@@ -270,7 +270,7 @@ def test_it_can_merge_and_be_undone_again(stage: Stage, undo: Undo) -> None:
 
 def test_not_while_an_erasure_waits(stage: Stage, undo: Undo) -> None:
     """The erasure was requested when the two were one contact, so both must be erased."""
-    ann, ben = two(stage)
+    ann, ben = merge_two(stage)
     stage.connection.execute(
         "INSERT INTO erasures (space_id, contact_id, receipt_mark) VALUES (%s, %s, 0)", (stage.space_id, ann)
     )
@@ -281,7 +281,7 @@ def test_not_while_an_erasure_waits(stage: Stage, undo: Undo) -> None:
 
 
 def test_a_value_erased_since_does_not_come_back(stage: Stage, undo: Undo) -> None:
-    _, ben = two(stage)
+    _, ben = merge_two(stage)
     stage.connection.execute(
         "DELETE FROM contact_identifiers WHERE space_id = %s AND kind = 'email'", (stage.space_id,)
     )
@@ -290,7 +290,7 @@ def test_a_value_erased_since_does_not_come_back(stage: Stage, undo: Undo) -> No
 
 
 def test_former_addresses_go_back_to_whom_they_were_of(stage: Stage, undo: Undo) -> None:
-    ann, ben = two(stage)
+    ann, ben = merge_two(stage)
     stage.run(event(**BEN))  # seen again, as the survivor's
     api = factories.Stage(stage.connection, stage.space_id, "")
     api.identifier(ann, "former_email", "ann@old.example")

@@ -39,7 +39,7 @@ def chain(stage: Stage) -> tuple[list[int], list[int]]:
         event(email="b@b.org", profile_fields={1: "b"}),
         event(trk_token="t1", profile_fields={1: "c", 2: "c"}, trk_source="sms"),
     )
-    contacts = [stage.contact_of(receipt) for receipt in receipts]
+    contacts = [stage.find_contact(receipt) for receipt in receipts]
     receipts += stage.run(event(email="b@b.org", trk_token="t1"))
     receipts += stage.run(event(email="b@b.org", tracking_id="u1"))
     return contacts, receipts
@@ -56,7 +56,7 @@ def test_chains_come_apart_in_any_order(stage: Stage, undo: Undo, order: tuple[i
     assert column(stage, "merged_into") == {a: None, **survivor}
     undo(stage, contacts[order[1]])
     assert column(stage, "merged_into") == dict.fromkeys(contacts)
-    assert [stage.contact_of(receipt) for receipt in receipts] == [a, b, c, b, a]
+    assert [stage.find_contact(receipt) for receipt in receipts] == [a, b, c, b, a]
     assert set(stage.values("events", "origin_id")) == {None}
     assert stage.rows("contacts", "id", "profile_field_1", "profile_field_2") == [
         (a, None, None), (b, "b", None), (c, "c", "c"),

@@ -21,7 +21,7 @@ from headwater.events.queries import list_events
 from headwater.http.inputs.timerange import TimeRange
 from headwater.intake.merging.unmerge import unmerge
 from headwater.sources.catalogue import SOURCE_IDS
-from tests.models.attribution import Event, Touch, credits_of
+from tests.models.attribution import Event, Touch, share_credit
 from tests.pipeline.test_pipeline_properties import (
     IDENTIFIERS,
     OTHERS,
@@ -53,13 +53,13 @@ VALUES = {
 def merging(draw: st.DrawFn) -> list[AcceptedEvent]:
     """Draw events that first have mostly one identifier, then two: contacts, then merges."""
 
-    def some(count: int, most: int) -> list[AcceptedEvent]:
+    def some(count: int, limit: int) -> list[AcceptedEvent]:
         kinds = st.permutations(list(VALUES)).map(lambda names: names[:count])
         event_strategy = kinds.flatmap(lambda names: st.builds(
             event, **{name: VALUES[name] for name in names}, **NO_DUPLICATES,
             event_time=IDENTIFIERS["event_time"],
         ))  # fmt: skip
-        return draw(st.lists(event_strategy, min_size=2, max_size=most))
+        return draw(st.lists(event_strategy, min_size=2, max_size=limit))
 
     return some(1, 7) + some(2, 5) + draw(journeys)
 
@@ -71,12 +71,12 @@ NAMES = {number: name for name, number in SOURCE_IDS.items()}
 
 
 def undo(database_url: str, stage: Stage, *contacts: int) -> None:
-    async def all_of_them() -> None:
+    async def unmerge_all() -> None:
         async with await psycopg.AsyncConnection.connect(database_url) as connection:
             for contact in contacts:
                 await unmerge(connection, stage.space_id, contact)
 
-    asyncio.run(all_of_them())
+    asyncio.run(unmerge_all())
 
 
 def state(stage: Stage) -> dict[str, dict[Any, Any]]:
@@ -108,7 +108,7 @@ def last_merging(events: list[AcceptedEvent]) -> int:
     return last_index
 
 
-def merged_by(stage: Stage, receipt: int) -> list[int]:
+def merged_contacts(stage: Stage, receipt: int) -> list[int]:
     """Return the contacts that an event merged, the last one first."""
     rows = stage.rows("merges", "id", "merged_id", "receipt_id")
     return [merged_id for _, merged_id, cause in reversed(rows) if cause == receipt]
@@ -130,7 +130,7 @@ def test_undoing_the_last_merge_restores_what_was(
     run(stage, events[:index], sizes)
     before = state(stage)
     [receipt] = stage.run(cause)
-    undo(database_url, stage, *merged_by(stage, receipt))
+    undo(database_url, stage, *merged_contacts(stage, receipt))
     after = state(stage)
     contact = after["events"].pop(receipt)
     after["touchpoints"].pop(receipt, None)
@@ -141,45 +141,45 @@ def test_undoing_the_last_merge_restores_what_was(
     check_all(database_url, stage)
 
 
-def shown(cause: AcceptedEvent) -> set[tuple[str, str | None]]:
+def event_identifiers(event: AcceptedEvent) -> set[tuple[str, str | None]]:
     return {
-        ("email", cause.email), ("tracking_id", cause.tracking_id),
-        ("trk_token", cause.trk_token), ("name", cause.full_name), ("phone", cause.phone),
-        ("fingerprint", f"{cause.fingerprint}|{cause.ip}"),
+        ("email", event.email), ("tracking_id", event.tracking_id),
+        ("trk_token", event.trk_token), ("name", event.full_name), ("phone", event.phone),
+        ("fingerprint", f"{event.fingerprint}|{event.ip}"),
     }  # fmt: skip
 
 
 def compare_identifiers(
-    before: dict[Any, Any], after: dict[Any, Any], cause: AcceptedEvent, contact: int
+    old_rows: dict[Any, Any], new_rows: dict[Any, Any], event: AcceptedEvent, contact: int
 ) -> None:
     """Check that identifiers are equal, except for new sightings from the event itself."""
-    assert before.keys() <= after.keys()
-    new_keys = after.keys() - before.keys()
+    assert old_rows.keys() <= new_rows.keys()
+    new_keys = new_rows.keys() - old_rows.keys()
     assert {key[2] for key in new_keys} <= {contact}
-    assert {key[:2] for key in new_keys} <= shown(cause)
-    for key, rows in before.items():
-        if key[:2] not in shown(cause):
-            assert after[key] == rows
+    assert {key[:2] for key in new_keys} <= event_identifiers(event)
+    for key, rows in old_rows.items():
+        if key[:2] not in event_identifiers(event):
+            assert new_rows[key] == rows
 
 
 def compare_contacts(
-    before: dict[str, Any], after: dict[str, Any], cause: AcceptedEvent, contact: int
+    old_rows: dict[str, Any], new_rows: dict[str, Any], event: AcceptedEvent, contact: int
 ) -> None:
     """Check that contacts are equal, except for values from the event itself."""
     event_values = (
-        cause.email, cause.full_name, cause.phone,
-        *(cause.profile_fields.get(slot) for slot in (1, 16)),
+        event.email, event.full_name, event.phone,
+        *(event.profile_fields.get(slot) for slot in (1, 16)),
     )  # fmt: skip
-    for contact_id, columns in before["columns"].items():
+    for contact_id, columns in old_rows["columns"].items():
         for old_value, new_value, new in zip(
-            columns, after["columns"][contact_id], event_values, strict=True
+            columns, new_rows["columns"][contact_id], event_values, strict=True
         ):
             assert new_value == old_value or (contact_id == contact and str(new_value) in (str(new), "None"))
     # A company is identified by its own id or by a business address.
-    names_company = cause.company_external_id is not None or cause.email is not None
-    for contact_id, company in before["companies"].items():
+    names_company = event.company_external_id is not None or event.email is not None
+    for contact_id, company in old_rows["companies"].items():
         if contact_id != contact or not names_company:
-            assert after["companies"][contact_id] == company
+            assert new_rows["companies"][contact_id] == company
 
 
 @FEWER
@@ -226,18 +226,18 @@ def test_all_merges_can_be_undone_in_any_order(
 
 
 @FEWER
-@given(data=st.data(), events=merging_journeys, later=journeys, mode=modes)
+@given(data=st.data(), events=merging_journeys, later_events=journeys, mode=modes)
 def test_life_goes_on_after_an_undone_merge(
     connection: psycopg.Connection,
     database_url: str,
     data: st.DataObject,
     events: list[AcceptedEvent],
-    later: list[AcceptedEvent],
+    later_events: list[AcceptedEvent],
     mode: str,
 ) -> None:
     stage = new_stage(connection, company_identity_mode=mode)
     stage.run(*events)
-    for more in (later, events):
+    for more in (later_events, events):
         merged_contacts = [
             contact for contact, survivor in stage.rows("contacts", "id", "merged_into") if survivor
         ]
@@ -317,7 +317,7 @@ def check_attribution(database_url: str, stage: Stage) -> None:
                 selection = EventSelection(time, (), attribution, (), fields)
                 page = await list_events(reader, stage.space_id, ListEvents(selection, 1000, None))
                 rows = [json.loads(line) for line in page.lines]
-                expected = credits_of(events, touches, "linear", days=0, by_company=by_company)
+                expected = share_credit(events, touches, "linear", days=0, by_company=by_company)
                 assert [(row["id"], row["touchpoint_id"]) for row in rows] == [
                     (row.event.id, row.touch.id) for row in expected
                 ]

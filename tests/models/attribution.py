@@ -60,7 +60,7 @@ def weights(
     """
     if model in BY_SOURCE:
         equal = dict.fromkeys((touch.source for touch in path), Fraction(1))
-        return by_source(path, trained_model if model == "markov" else equal)
+        return source_credit(path, trained_model if model == "markov" else equal)
     if model in ("first_platform_touch", "last_platform_touch", "linear_paid"):
         path = [touch for touch in path if touch.is_paid]
     if model == "last_non_direct_touch":
@@ -79,12 +79,12 @@ def weights(
     return [(touch, Fraction(1, len(path))) for touch in path]
 
 
-def by_source(path: list[Touch], worth: Mapping[str, Fraction]) -> list[tuple[Touch, Fraction]]:
+def source_credit(path: list[Touch], weights: Mapping[str, Fraction]) -> list[tuple[Touch, Fraction]]:
     """Return the same for models that give each source one share, by its weight, however often it occurs."""
-    path = [touch for touch in path if worth.get(touch.source)]
-    total = sum(worth[source] for source in {touch.source for touch in path})
+    path = [touch for touch in path if weights.get(touch.source)]
+    total = sum(weights[source] for source in {touch.source for touch in path})
     alike = Counter(touch.source for touch in path)
-    return [(touch, worth[touch.source] / total / alike[touch.source]) for touch in path]
+    return [(touch, weights[touch.source] / total / alike[touch.source]) for touch in path]
 
 
 def shares(amount: Decimal | None, parts: list[Fraction]) -> list[Decimal | None]:
@@ -92,7 +92,7 @@ def shares(amount: Decimal | None, parts: list[Fraction]) -> list[Decimal | None
     return in_units(amount, len(parts), lambda units: whole_shares(units, parts))
 
 
-def shares_of_sources(amount: Decimal | None, credited: list[tuple[Touch, Fraction]]) -> list[Decimal | None]:
+def source_shares(amount: Decimal | None, credited: list[tuple[Touch, Fraction]]) -> list[Decimal | None]:
     """Return the same if whole units go to sources first, and from each source to its touches."""
     parts_by_source: dict[str, list[Fraction]] = {}
     for touch, fraction in credited:
@@ -131,7 +131,7 @@ def whole_shares(units: int, parts: list[Fraction]) -> list[int]:
 
 
 def list_path(event: Event, touches: list[Touch], *, days: int, by_company: bool) -> list[Touch]:
-    def belongs(touch: Touch) -> bool:
+    def is_on_path(touch: Touch) -> bool:
         if by_company and event.company_id is not None:
             return touch.company_id == event.company_id
         return touch.contact_id == event.contact_id
@@ -140,11 +140,11 @@ def list_path(event: Event, touches: list[Touch], *, days: int, by_company: bool
         age = event.event_time - touch.occurred_at
         return timedelta(0) <= age and (days == 0 or age <= timedelta(seconds=days * 86_400))
 
-    path = [touch for touch in touches if belongs(touch) and in_window(touch)]
+    path = [touch for touch in touches if is_on_path(touch) and in_window(touch)]
     return sorted(path, key=lambda touch: (touch.occurred_at, touch.id))
 
 
-def credits_of(
+def share_credit(
     events: list[Event], touches: list[Touch], model: str, *, days: int, by_company: bool,
     trained_model: Mapping[str, Fraction] = NO_TRAINED_MODEL,
 ) -> list[Credit]:  # fmt: skip
@@ -154,7 +154,7 @@ def credits_of(
         path = list_path(event, touches, days=days, by_company=by_company)
         weighted_touches = weights(model, path, trained_model)
         if model in BY_SOURCE:
-            amounts = shares_of_sources(event.amount, weighted_touches)
+            amounts = source_shares(event.amount, weighted_touches)
         else:
             amounts = shares(event.amount, [fraction for _, fraction in weighted_touches])
         rows += [

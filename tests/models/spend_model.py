@@ -9,12 +9,12 @@ Row = tuple[Any, ...]
 """Day, platform, currency, four ids (empty if the row is coarser), country, figures."""
 
 
-def spent(rows: Sequence[Row], figure: int) -> int:
+def total_spend(rows: Sequence[Row], figure: int) -> int:
     """Return the total spend: the sum over days, platforms and currencies."""
-    return sum(value(of_group(rows, group), (), figure) for group in sorted({row[:3] for row in rows}))
+    return sum(value(group_rows(rows, group), (), figure) for group in sorted({row[:3] for row in rows}))
 
 
-def of_group(rows: Sequence[Row], group: tuple[Any, ...]) -> list[Row]:
+def group_rows(rows: Sequence[Row], group: tuple[Any, ...]) -> list[Row]:
     """Return the rows of one day, platform and currency. A campaign without an account gets the account that
     other rows have for it.
     """
@@ -47,11 +47,11 @@ def pieces(rows: Sequence[Row]) -> list[Row]:
     return [
         spend_row
         for group in sorted({row[:3] for row in rows})
-        for spend_row in _of_places(of_group(rows, group), group)
+        for spend_row in _group_pieces(group_rows(rows, group), group)
     ]
 
 
-def _of_places(rows: Sequence[Row], group: tuple[Any, ...]) -> list[Row]:
+def _group_pieces(rows: Sequence[Row], group: tuple[Any, ...]) -> list[Row]:
     parts: list[Row] = []
     figures = range(len(rows[0][8]))
     for path in sorted({ids(row)[:depth] for row in rows for depth in range(len(ids(row)) + 1)}):

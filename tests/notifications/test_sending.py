@@ -69,7 +69,7 @@ class Post:
     def user(self) -> int:
         return self.accounts.member(self.space_id).id
 
-    def tell(self, step: StepKind = StepKind.OPENED, rule: Rule = Rule.VISITS_FELL) -> None:
+    def notify(self, step: StepKind = StepKind.OPENED, rule: Rule = Rule.VISITS_FELL) -> None:
         alert_step = AlertStep(1, step, NOW, rule, "", "Visits stopped", "The tag is gone.")
 
         async def run(connection: psycopg.AsyncConnection) -> None:
@@ -113,19 +113,19 @@ def test_it_works(post: Post, slack: PretendSlack) -> None:
     post.add("email", member.email)
     post.add("webhook", slack.url)
     post.add("webhook", slack.url, [Rule.ORDERS_FELL])
-    post.tell()
+    post.notify()
     assert post.send() == 2
     assert post.send() == 0
-    (mail,) = post.mailbox.taken
+    (mail,) = post.mailbox.messages
     assert mail["To"] == member.email
     assert mail["Subject"] == "[Test] Visits stopped"
     assert "/mail/" in mail["List-Unsubscribe"]
-    ((text),) = [message["text"] for message in slack.taken]
+    ((text),) = [message["text"] for message in slack.messages]
     assert text.startswith("*Visits stopped*\nTest, 13 May 2026, 12:00 (UTC)\nThe tag is gone.")
     assert post.outcomes == [("sent", None)] * 2
-    post.tell(StepKind.ENDED)
+    post.notify(StepKind.ENDED)
     post.send()
-    assert slack.taken[1]["text"].startswith("*Resolved: Visits stopped*")
+    assert slack.messages[1]["text"].startswith("*Resolved: Visits stopped*")
 
 
 def test_every_attempt_is_counted(post: Post, slack: PretendSlack) -> None:
@@ -133,7 +133,7 @@ def test_every_attempt_is_counted(post: Post, slack: PretendSlack) -> None:
     before = [counter._value.get() for counter in outcomes]
     post.add("webhook", slack.url)
     slack.status = 503
-    post.tell()
+    post.notify()
     post.send()
     slack.status = 200
     post.send(datetime.now(UTC) + timedelta(days=1))
@@ -146,13 +146,13 @@ def test_a_muted_rule_tells_nobody(post: Post, slack: PretendSlack, connection: 
         "INSERT INTO alert_rules (space_id, rule, muted_until)"
         " VALUES (%s, 'visits_fell', now() + interval '1 day')", (post.space_id,),
     )  # fmt: skip
-    post.tell()
+    post.notify()
     assert post.send() == 0
 
 
 def test_an_address_that_has_not_agreed_gets_nothing(post: Post) -> None:
     post.add("email", "stranger@elsewhere.example")
-    post.tell()
+    post.notify()
     assert post.send() == 0
 
 
@@ -160,7 +160,7 @@ def test_what_is_refused_is_tried_again_and_then_given_up(
     post: Post, slack: PretendSlack, connection: psycopg.Connection
 ) -> None:
     post.add("webhook", slack.url)
-    post.tell()
+    post.notify()
     slack.status = 503
     now = datetime.now(UTC)
     assert post.send(now) == 1
@@ -179,21 +179,21 @@ def test_what_is_refused_is_tried_again_and_then_given_up(
 
 
 @pytest.mark.parametrize(
-    ("status", "words"),
+    ("status", "message"),
     [(404, "does not exist"), (403, "its token is wrong or revoked"),
      (302, "redirects to another one"), (400, "accepts JSON in Slack's format")],
 )  # fmt: skip
-def test_webhooks_say_what_is_wrong(post: Post, slack: PretendSlack, status: int, words: str) -> None:
+def test_webhooks_say_what_is_wrong(post: Post, slack: PretendSlack, status: int, message: str) -> None:
     post.add("webhook", slack.url)
-    post.tell()
+    post.notify()
     slack.status = status
     post.send()
-    assert words in (post.outcomes[0][1] or "")
+    assert message in (post.outcomes[0][1] or "")
 
 
 def test_without_a_mail_server_nothing_goes_out(post: Post) -> None:
     post.add("email", post.accounts.member(post.space_id).email)
-    post.tell()
+    post.notify()
     post.send(smtp_url=None)
     assert "No mail server is configured" in (post.outcomes[0][1] or "")
     post.mailbox.refusal = "550 No such user"
@@ -206,7 +206,7 @@ def test_a_message_is_one_processs(post: Post, connection: psycopg.Connection) -
     id.
     """
     post.add("email", post.accounts.member(post.space_id).email)
-    post.tell()
+    post.notify()
     connection.execute(
         "UPDATE messages SET lease = %s, leased_until = now() + interval '1 minute', attempts = 1"
         " WHERE space_id = %s", (uuid4(), post.space_id),
@@ -216,7 +216,7 @@ def test_a_message_is_one_processs(post: Post, connection: psycopg.Connection) -
     ((message_id,),) = connection.execute(
         "SELECT message_id FROM messages WHERE space_id = %s", (post.space_id,)
     ).fetchall()
-    assert post.mailbox.taken[0]["Message-ID"] == f"<{message_id}@example.com>"
+    assert post.mailbox.messages[0]["Message-ID"] == f"<{message_id}@example.com>"
 
 
 @pytest.mark.parametrize("page", ["", "/channels", "/models", "/paths", "/campaigns", "/cohorts"])
@@ -239,12 +239,12 @@ def test_a_report_has_the_figures_of_its_page(
     runs = post.work(lambda database, _: ReportRunner(database).run(post.space_id, now))
     assert runs == 1, "what was missed is not made up for one by one"
     assert post.send() == 2
-    (mail,) = post.mailbox.taken
+    (mail,) = post.mailbox.messages
     assert mail["Subject"].startswith("[Test] Each month: ")
     (file,) = mail.iter_attachments()
     assert "1100.5" in file.get_content()
-    assert ("1,130.50" if page == "/cohorts" else "1,100.50") in slack.taken[0]["text"]
+    assert ("1,130.50" if page == "/cohorts" else "1,100.50") in slack.messages[0]["text"]
     period = "" if page == "/cohorts" else f"?period={order_time:%Y-%m}"
     link = f"{BASE}/console/spaces/{post.space_id}{page}{period}|Open the report"
-    assert link in slack.taken[0]["text"]
+    assert link in slack.messages[0]["text"]
     assert post.work(lambda database, _: ReportRunner(database).run(post.space_id, now)) == 0

@@ -30,7 +30,7 @@ def add_channel(url: str, space_id: int, address: str) -> None:
 def headlines(connection: psycopg.Connection, space_id: int, slack: PretendSlack) -> list[str]:
     """Make the Space due for evaluation, and return the first lines of all notifications so far."""
     connection.execute("UPDATE alert_watches SET next_at = now() WHERE space_id = %s", (space_id,))
-    return [message["text"].partition("\n")[0] for message in slack.taken]
+    return [message["text"].partition("\n")[0] for message in slack.messages]
 
 
 def test_it_works(tmp_path: Path) -> None:

@@ -86,6 +86,6 @@ def test_a_long_table_is_left_out_of_a_webhooks_message() -> None:
 
 
 @pytest.mark.parametrize("text", ["nobody", "a@b\nBcc: c@d", "@x.example", "x <y>"])
-def test_what_is_no_sender(text: str) -> None:
+def test_bad_senders_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match="e-mail address"):
         read_sender(text)

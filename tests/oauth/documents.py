@@ -29,11 +29,11 @@ def document(url: str, **changes: Any) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def asking(internet: Internet, act: Callable[[HostedClients], Awaitable[Any]]) -> Any:
+def run_with_clients(internet: Internet, work: Callable[[HostedClients], Awaitable[Any]]) -> Any:
     async def run() -> Any:
         egress = internet.egress()
         try:
-            return await act(HostedClients(egress, "Headwater"))
+            return await work(HostedClients(egress, "Headwater"))
         finally:
             await egress.close()
 
@@ -41,10 +41,10 @@ def asking(internet: Internet, act: Callable[[HostedClients], Awaitable[Any]]) -
 
 
 def fetch(internet: Internet, url: str) -> OAuthClient:
-    return asking(internet, lambda clients: clients.fetch(url))
+    return run_with_clients(internet, lambda clients: clients.fetch(url))
 
 
-def refused(internet: Internet, url: str) -> str:
+def refusal(internet: Internet, url: str) -> str:
     with pytest.raises(OAuthError) as error_info:
         fetch(internet, url)
     assert error_info.value.error == "invalid_client"

@@ -70,7 +70,7 @@ def assistant(installation: Installation) -> Assistant:
 
 
 @pytest.fixture(scope="session")
-def plain(database_url: str, data_dir: Path) -> Iterator[Running]:
+def plain_installation(database_url: str, data_dir: Path) -> Iterator[Running]:
     """The application with a base URL other than its listening address, without a proxy and without hosted
     client documents.
     """

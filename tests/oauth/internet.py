@@ -50,7 +50,7 @@ def chunked(size: int) -> Page:
     return answer
 
 
-def dripping(wire: ssl.SSLSocket) -> None:
+def endless_page(wire: ssl.SSLSocket) -> None:
     """Return a page that never ends."""
     wire.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n")
     with suppress(OSError):
@@ -69,7 +69,7 @@ class Internet:
         """The name server's answers for a name, in turn; the last one repeats. Other names resolve to PUBLIC.
         """
         self.dialled: list[tuple[str, int]] = []
-        self.asked: list[str] = []
+        self.requested_urls: list[str] = []
         trusted_certificate, other_certificate = (
             certify(folder, name) for name in (f"*.{DOMAIN}", "other.invalid")
         )
@@ -105,9 +105,11 @@ class _Wire(httpcore2.AsyncNetworkBackend):
         self._internet = internet
         self._plain: Any = httpcore2.AnyIOBackend()
 
-    async def connect_tcp(self, host: str, port: int, *rest: Any, **_: Any) -> httpcore2.AsyncNetworkStream:
+    async def connect_tcp(
+        self, host: str, port: int, *arguments: Any, **_: Any
+    ) -> httpcore2.AsyncNetworkStream:
         self._internet.dialled.append((host, port))
-        return await self._plain.connect_tcp("127.0.0.1", self._internet.port(host), *rest)
+        return await self._plain.connect_tcp("127.0.0.1", self._internet.port(host), *arguments)
 
 
 class _Site(socketserver.ThreadingTCPServer):
@@ -137,5 +139,5 @@ class _Handler(socketserver.BaseRequestHandler):
             lines = head.decode().split("\r\n")
             host = next(line[6:] for line in lines if line.lower().startswith("host: "))
             url = host + lines[0].split(" ")[1]
-            site.internet.asked.append(url)
+            site.internet.requested_urls.append(url)
             site.internet.pages.get(url, page(b"{}", 404))(wire)

@@ -36,7 +36,7 @@ def new_address() -> str:
     return f"11.{number >> 16}.{number >> 8 & 255}.{number & 255}"
 
 
-def challenge_of(verifier: str) -> str:
+def make_challenge(verifier: str) -> str:
     digest = hashlib.sha256(verifier.encode()).digest()
     return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 
@@ -59,27 +59,27 @@ class Person:
         answer = self.browser.get("/login", params={"next": next_path})
         return self.submit(answer, "/login", email=self.user.email, password=PASSWORD)
 
-    def submit(self, shown: httpx.Response, path: str, **typed: str) -> httpx.Response:
+    def submit(self, page: httpx.Response, path: str, **fields: str) -> httpx.Response:
         """Submit a page's form."""
-        form = read_form_to(shown.text, path)
-        return self.browser.post(form.action, data=form.fields | typed)
+        form = read_form_to(page.text, path)
+        return self.browser.post(form.action, data=form.fields | fields)
 
-    def look(self, request: Mapping[str, str] | str) -> httpx.Response:
+    def open_authorization(self, request: Mapping[str, str] | str) -> httpx.Response:
         """Open the address that a client redirects the user to."""
         query = request if isinstance(request, str) else urlencode(request)
         return self.browser.get(f"{AUTHORIZE}?{query}")
 
     def form(self, request: Mapping[str, str] | str) -> PageForm:
-        answer = self.look(request)
+        answer = self.open_authorization(request)
         assert answer.status_code == 200, answer.text
         return read_form_to(answer.text, AUTHORIZE)
 
     def answer(
-        self, request: Mapping[str, str] | str, decision: str = "approve", **typed: str
+        self, request: Mapping[str, str] | str, decision: str = "approve", **fields: str
     ) -> httpx.Response:
         """Open a request and answer it."""
         form = self.form(request)
-        return self.browser.post(form.action, data=form.fields | typed | {"decision": decision})
+        return self.browser.post(form.action, data=form.fields | fields | {"decision": decision})
 
 
 @dataclass
@@ -94,7 +94,7 @@ class Assistant:
         """Return the parameters of an authorization request; None leaves one out."""
         parameters = {
             "response_type": "code", "client_id": self.id, "redirect_uri": self.redirect_uri,
-            "code_challenge": challenge_of(self.verifier), "code_challenge_method": "S256",
+            "code_challenge": make_challenge(self.verifier), "code_challenge_method": "S256",
             "state": "st", "scope": "mcp:use",
         } | changes  # fmt: skip
         return {name: value for name, value in parameters.items() if value is not None}
@@ -138,8 +138,8 @@ class Installation:
             assert person.log_in().status_code == 303
         return person
 
-    def register(self, body: Any = None, address: str | None = None, **more: Any) -> httpx.Response:
-        metadata = {"client_name": "Test", "redirect_uris": [LOOPBACK]} | more
+    def register(self, body: Any = None, address: str | None = None, **extra_metadata: Any) -> httpx.Response:
+        metadata = {"client_name": "Test", "redirect_uris": [LOOPBACK]} | extra_metadata
         headers = {"X-Forwarded-For": address or new_address()}
         return self.http.post(REGISTER, json=metadata if body is None else body, headers=headers)
 
@@ -184,10 +184,10 @@ class Installation:
                      "MCP-Protocol-Version": "2025-11-25", **headers},
         )  # fmt: skip
 
-    def at_once(self, acts: Sequence[Callable[[], Any]]) -> list[Any]:
+    def run_together(self, works: Sequence[Callable[[], Any]]) -> list[Any]:
         """Run all functions at the same time, and return their results."""
-        with ThreadPoolExecutor(len(acts)) as pool:
-            return [future.result() for future in [pool.submit(act) for act in acts]]
+        with ThreadPoolExecutor(len(works)) as pool:
+            return [future.result() for future in [pool.submit(act) for act in works]]
 
     def fill(self, space_id: int, person: Person, leaving: int = 0) -> None:
         """Create tokens for the Space until it has room for `leaving` more."""

@@ -15,7 +15,7 @@ from tests.oauth.pages import read_form_to, read_text
 from tests.oauth.staging import AUTHORIZE, LOOPBACK, Assistant, Installation, Person, make_query
 
 
-def untrusted(answer: httpx.Response) -> str:
+def check_error_page(answer: httpx.Response) -> str:
     """Check that the person gets an error page and the client gets nothing. Return its text."""
     assert answer.status_code == 400
     assert "location" not in answer.headers
@@ -25,7 +25,7 @@ def untrusted(answer: httpx.Response) -> str:
     return read_text(answer.text)
 
 
-def refused(installation: Installation, answer: httpx.Response, error: str) -> dict[str, str]:
+def check_refusal(installation: Installation, answer: httpx.Response, error: str) -> dict[str, str]:
     """Check that the client gets this error. Return its parameters."""
     assert answer.status_code == 303, answer.text
     assert answer.headers["location"].startswith(LOOPBACK + "?")
@@ -38,7 +38,7 @@ def refused(installation: Installation, answer: httpx.Response, error: str) -> d
 
 
 def test_it_works(installation: Installation, person: Person, assistant: Assistant, space_id: int) -> None:
-    page = person.look(assistant.request())
+    page = person.open_authorization(assistant.request())
     assert page.status_code == 200
     answer = person.submit(page, AUTHORIZE, decision="approve")
     assert answer.status_code == 303
@@ -57,7 +57,7 @@ def test_who_is_not_logged_in_logs_in_first(
 ) -> None:
     person = installation.person(space_id, logged_in=False)
     query = urlencode(assistant.request(state="a b&c=ä"))
-    redirect = person.look(query)
+    redirect = person.open_authorization(query)
     assert redirect.status_code == 303
     address = f"{AUTHORIZE}?{query}"
     assert redirect.headers["location"] == f"/login?next={quote(address, safe='/')}"
@@ -75,14 +75,14 @@ def test_nothing_is_fetched_or_sent_on_for_strangers(installation: Installation)
         answer = stranger.get(AUTHORIZE, params=client.request(**changes))
         assert answer.headers["location"].startswith("/login?next=")
     stranger.close()
-    assert client.id.removeprefix("https://") not in installation.internet.asked
+    assert client.id.removeprefix("https://") not in installation.internet.requested_urls
 
 
 def test_who_would_log_in_for_nothing_is_told_at_once(
     installation: Installation, assistant: Assistant, space_id: int
 ) -> None:
     hosted_assistant = installation.host()
-    installation.person(space_id).look(hosted_assistant.request())  # its document is cached now
+    installation.person(space_id).open_authorization(hosted_assistant.request())  # its document is cached now
     with httpx.Client(base_url=installation.base_url) as stranger:
         for method in ("GET", "POST"):
             for client, changes, words in (
@@ -92,13 +92,13 @@ def test_who_would_log_in_for_nothing_is_told_at_once(
                 (hosted_assistant, {"redirect_uri": "https://evil.example/"}, "redirect_uri"),
             ):
                 answer = stranger.request(method, AUTHORIZE, params=client.request(**changes))
-                assert words in untrusted(answer)
+                assert words in check_error_page(answer)
             answer = stranger.request(method, AUTHORIZE, params=assistant.request(response_type="no"))
             assert answer.headers["location"].startswith(("/login?next=", AUTHORIZE))
 
 
 @pytest.mark.parametrize(
-    ("changes", "words"),
+    ("changes", "message"),
     [
         ({"client_id": None}, "client_id"),
         ({"client_id": ""}, "client_id"),
@@ -114,23 +114,23 @@ def test_who_would_log_in_for_nothing_is_told_at_once(
     ],
 )
 def test_what_cannot_be_believed(
-    person: Person, assistant: Assistant, changes: dict[str, str | None], words: str
+    person: Person, assistant: Assistant, changes: dict[str, str | None], message: str
 ) -> None:
-    assert words in untrusted(person.look(assistant.request(**changes)))
+    assert message in check_error_page(person.open_authorization(assistant.request(**changes)))
 
 
 @pytest.mark.parametrize("name", ["client_id", "redirect_uri"])
 def test_who_asks_is_said_once(person: Person, assistant: Assistant, name: str) -> None:
     request = assistant.request()
     query = urlencode([*request.items(), (name, request[name])])
-    assert name in untrusted(person.look(query))
+    assert name in check_error_page(person.open_authorization(query))
 
 
 @pytest.mark.parametrize(
     "query", ["%ff=1", "a=%80", "&".join(f"a{n}=1" for n in range(60)), "", "client_id=%00"]
 )
 def test_an_address_that_cannot_be_read(person: Person, query: str) -> None:
-    untrusted(person.look(query))
+    check_error_page(person.open_authorization(query))
 
 
 def test_bytes_that_no_address_has(installation: Installation, person: Person) -> None:
@@ -175,7 +175,7 @@ def test_what_is_told_to_the_client(
     installation: Installation, person: Person, assistant: Assistant,
     changes: dict[str, str | None], error: str,
 ) -> None:  # fmt: skip
-    parameters = refused(installation, person.look(assistant.request(**changes)), error)
+    parameters = check_refusal(installation, person.open_authorization(assistant.request(**changes)), error)
     assert parameters["state"] == "st"
     assert parameters["error_description"]
 
@@ -191,7 +191,7 @@ def test_nothing_is_given_twice(
 ) -> None:
     request = {name: "x"} | assistant.request()
     query = urlencode([*request.items(), (name, "x")])
-    parameters = refused(installation, person.look(query), error)
+    parameters = check_refusal(installation, person.open_authorization(query), error)
     assert ("state" in parameters) == (name != "state")
     assert set(parameters["error_description"]) <= {*map(chr, range(32, 127))} - {'"', "\\"}
 
@@ -206,8 +206,10 @@ def test_resources_of_this_installation(
         f"{installation.base_url}@evil.example/mcp/{space_id}/public-api",
         f"{installation.base_url}.evil.example/mcp/{space_id}/public-api",
     ):  # fmt: skip
-        refused(installation, person.look(assistant.request(resource=resource)), "invalid_target")
-    assert person.look(assistant.request(resource=base)).status_code == 200
+        check_refusal(
+            installation, person.open_authorization(assistant.request(resource=resource)), "invalid_target"
+        )
+    assert person.open_authorization(assistant.request(resource=base)).status_code == 200
 
 
 @pytest.mark.parametrize("scope", [None, "", "mcp:use", "mcp:use offline_access", "a mcp:use b"])
@@ -247,7 +249,7 @@ def test_an_application_is_redirected_to(installation: Installation, person: Per
 
 def test_no_other_parameter_leads_anywhere(person: Person, assistant: Assistant) -> None:
     evil = dict.fromkeys(("next", "url", "return_to", "post_logout"), "https://evil.example/")
-    page = person.look(assistant.request() | evil)
+    page = person.open_authorization(assistant.request() | evil)
     answer = person.submit(page, AUTHORIZE, decision="approve", next="https://evil.example/")
     assert answer.headers["location"].startswith(LOOPBACK)
     for path in ("//evil.example", "/\\evil.example", "https://evil.example", "/%5c/evil.example"):
@@ -261,12 +263,12 @@ def test_the_host_header_changes_nothing(
 ) -> None:
     person.browser.headers["X-Forwarded-Host"] = "evil.example"
     for decision in ("approve", "deny"):
-        form = read_form_to(person.look(assistant.request()).text, AUTHORIZE)
+        form = read_form_to(person.open_authorization(assistant.request()).text, AUTHORIZE)
         answer = person.browser.post(
             form.action, data=form.fields | {"decision": decision}, headers={"Host": "evil.example"}
         )
         assert make_query(answer.headers["location"])["iss"] == installation.base_url
-    answer = person.look(assistant.request(scope="x"))
+    answer = person.open_authorization(assistant.request(scope="x"))
     assert make_query(answer.headers["location"])["iss"] == installation.base_url
 
 

@@ -10,7 +10,7 @@ from tests.oauth.pages import read_form_to, read_text
 from tests.oauth.staging import AUTHORIZE, LOOPBACK, Assistant, Installation, Person, make_query
 
 
-def denied(installation: Installation, answer: httpx.Response) -> None:
+def check_denial(installation: Installation, answer: httpx.Response) -> None:
     assert answer.status_code == 303, answer.text
     parameters = make_query(answer.headers["location"])
     description = parameters.pop("error_description")
@@ -30,7 +30,7 @@ def test_it_works(installation: Installation, space_id: int) -> None:
     installation.connection.execute("UPDATE spaces SET name = 'Acme' WHERE id = %s", (space_id,))
     person = installation.person(space_id)
     assistant = installation.assistant(name="A <b>bold</b> one")
-    page = person.look(assistant.request())
+    page = person.open_authorization(assistant.request())
     text = read_text(page.text)
     for words in (
         "A <b>bold</b> one", "registered itself", "its name is not verified", "127.0.0.1", "this device",
@@ -39,7 +39,7 @@ def test_it_works(installation: Installation, space_id: int) -> None:
     ):  # fmt: skip
         assert words in text
     assert "<b>bold" not in page.text
-    denied(installation, person.submit(page, AUTHORIZE, decision="deny"))
+    check_denial(installation, person.submit(page, AUTHORIZE, decision="deny"))
     assert codes(installation, space_id) == 0
 
 
@@ -52,13 +52,15 @@ def test_reading_only_is_offered_to_who_may_change(
         (Role.OWNER, "mcp:read", False, False),
         (Role.VIEWER, "mcp:use", False, False),
     ):
-        text = installation.person(space_id, role=role).look(assistant.request(scope=scope)).text
+        text = (
+            installation.person(space_id, role=role).open_authorization(assistant.request(scope=scope)).text
+        )
         assert ((choice in text), (writes in text)) == (may_choose, may_write), (role, scope)
         assert "see the reports" in text
 
 
 def test_the_page_keeps_to_itself(person: Person, assistant: Assistant) -> None:
-    headers = person.look(assistant.request()).headers
+    headers = person.open_authorization(assistant.request()).headers
     policy = headers["content-security-policy"]
     assert "default-src 'none'" in policy
     assert "frame-ancestors 'none'" in policy
@@ -71,7 +73,7 @@ def test_the_page_keeps_to_itself(person: Person, assistant: Assistant) -> None:
 
 def test_names_that_mislead_are_shown_plainly(installation: Installation, person: Person) -> None:
     assistant = installation.assistant(name="Nice\u202eelgooG\u2066\u200b")
-    page = person.look(assistant.request())
+    page = person.open_authorization(assistant.request())
     assert "NiceelgooG" in read_text(page.text)
     assert not set("\u202e\u2066\u200b") & set(page.text)
     token = installation.token(person, assistant)
@@ -82,24 +84,24 @@ def test_names_that_mislead_are_shown_plainly(installation: Installation, person
 
 
 @pytest.mark.parametrize(
-    ("uri", "shown", "loopback_only"),
+    ("uri", "host", "loopback_only"),
     [
         ("http://localhost/cb", "localhost", True), ("http://[::1]/cb", "[::1]", True),
         ("https://claude.ai/cb", "claude.ai", False), ("cursor://x/cb", "cursor:", False),
     ],
 )  # fmt: skip
 def test_where_the_answer_goes(
-    installation: Installation, person: Person, uri: str, shown: str, *, loopback_only: bool
+    installation: Installation, person: Person, uri: str, host: str, *, loopback_only: bool
 ) -> None:
-    text = read_text(person.look(installation.assistant(uri).request()).text)
-    assert f"Your answer goes to {shown}" in text
+    text = read_text(person.open_authorization(installation.assistant(uri).request()).text)
+    assert f"Your answer goes to {host}" in text
     assert ("Any program on your device" in text) == loopback_only
 
 
 def test_a_viewer_lets_an_assistant_only_look(installation: Installation, space_id: int) -> None:
     person = installation.person(space_id, role=Role.VIEWER)
     assistant = installation.assistant()
-    text = read_text(person.look(assistant.request()).text)
+    text = read_text(person.open_authorization(assistant.request()).text)
     assert "see the reports" in text
     assert "change" not in text.partition("will be able to")[2].partition("It acts")[0]
     assert installation.knock(space_id, installation.token(person, assistant)).status_code == 200
@@ -115,7 +117,7 @@ def test_roles_that_allow_the_same_are_told_together(
             "INSERT INTO memberships (space_id, user_id, role) VALUES (%s, %s, %s)",
             (installation.make_space(name=name), person.user.id, role),
         )
-    text = read_text(person.look(assistant.request()).text)
+    text = read_text(person.open_authorization(assistant.request()).text)
     assert "Where you are owner or admin, it will be able to" in text
     assert "Where you are viewer, it will be able to" in text
 
@@ -129,7 +131,7 @@ def test_a_person_chooses_among_their_own_spaces(installation: Installation, ass
     )
     person = installation.person(own_space, second_space, closed_space, full_space)
     installation.fill(full_space, person)
-    page = person.look(assistant.request())
+    page = person.open_authorization(assistant.request())
     form = read_form_to(page.text, AUTHORIZE)
     assert sorted(form.options["space_id"]) == sorted(map(str, (own_space, second_space)))
     assert f'href="/console/spaces/{full_space}/mcp"' in page.text
@@ -167,38 +169,38 @@ def test_of_a_space_that_is_not_theirs_nothing_is_told(
     texts: list[str] = []
     for number in (foreign, 987_654_321):
         resource = f"{installation.base_url}/mcp/{number}/public-api"
-        page = person.look(assistant.request(resource=resource))
+        page = person.open_authorization(assistant.request(resource=resource))
         assert page.status_code == 200
         form = read_form_to(page.text, AUTHORIZE)
         assert form.options["decision"] == ["deny", "switch"]
         texts.append(read_text(page.text))
         answer = person.submit(page, AUTHORIZE, decision="approve", space_id=str(number))
         assert answer.status_code == 422
-        denied(installation, person.submit(page, AUTHORIZE, decision="deny"))
+        check_denial(installation, person.submit(page, AUTHORIZE, decision="deny"))
     assert texts[0] == texts[1]
     assert "you are not a member of" in texts[0]
     assert "Secret" not in texts[0]
 
 
-@pytest.mark.parametrize("why", ["full", "inactive", "no Space"])
+@pytest.mark.parametrize("message", ["full", "inactive", "no Space"])
 def test_when_there_is_nothing_to_choose(
-    installation: Installation, assistant: Assistant, space_id: int, why: str
+    installation: Installation, assistant: Assistant, space_id: int, message: str
 ) -> None:
-    person = installation.person(*(() if why == "no Space" else (space_id,)))
-    if why == "full":
+    person = installation.person(*(() if message == "no Space" else (space_id,)))
+    if message == "full":
         installation.fill(space_id, person)
-    if why == "inactive":
+    if message == "inactive":
         installation.connection.execute(
             "UPDATE spaces SET subscription = 'inactive' WHERE id = %s", (space_id,)
         )
-    page = person.look(assistant.request())
+    page = person.open_authorization(assistant.request())
     words = {
         "full": "25 tokens",
         "inactive": "subscription is inactive",
         "no Space": "not a member of any Space",
     }
-    assert words[why] in read_text(page.text)
-    assert (f'href="/console/spaces/{space_id}/mcp"' in page.text) == (why == "full")
+    assert words[message] in read_text(page.text)
+    assert (f'href="/console/spaces/{space_id}/mcp"' in page.text) == (message == "full")
     assert "approve" not in read_form_to(page.text, AUTHORIZE).options["decision"]
     answer = person.submit(page, AUTHORIZE, decision="approve", space_id=str(space_id))
     assert (answer.status_code, codes(installation, space_id)) == (422, 0)

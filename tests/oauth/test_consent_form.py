@@ -19,7 +19,7 @@ def test_looking_never_agrees(installation: Installation, person: Person, space_
     installation.token(person, assistant)
     before = codes(installation, space_id)
     for extra in ({}, {"prompt": "none"}, {"decision": "approve"}, {"approval_prompt": "auto"}):
-        assert person.look(assistant.request() | extra).status_code == 200
+        assert person.open_authorization(assistant.request() | extra).status_code == 200
     assert codes(installation, space_id) == before
 
 
@@ -28,7 +28,7 @@ def test_a_page_agrees_once(
 ) -> None:
     form = person.form(assistant.request())
     data = form.fields | {"decision": "approve"}
-    answers = installation.at_once([lambda: person.browser.post(form.action, data=data)] * 5)
+    answers = installation.run_together([lambda: person.browser.post(form.action, data=data)] * 5)
     assert sorted(answer.status_code for answer in answers) == [303] + [403] * 4
     assert person.browser.post(form.action, data=data).status_code == 403
     assert codes(installation, space_id) == 1

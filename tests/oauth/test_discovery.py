@@ -61,13 +61,13 @@ def test_both_forms_of_a_resource(installation: Installation, space_id: int) -> 
 
 
 def test_nothing_tells_whether_a_space_exists(installation: Installation, space_id: int) -> None:
-    def told(number: int) -> str:
+    def read_metadata(number: int) -> str:
         path = f"/.well-known/{RESOURCE}/mcp/{number}/public-api"
         answer = installation.http.get(path)
         assert answer.status_code == 200
         return answer.text.replace(f"/{number}/", "/N/")
 
-    assert told(space_id) == told(987_654_321)
+    assert read_metadata(space_id) == read_metadata(987_654_321)
 
 
 @pytest.mark.parametrize(
@@ -126,8 +126,8 @@ def test_the_resource_points_here(installation: Installation, space_id: int) -> 
     assert 'error="invalid_token"' in installation.knock(space_id, "x").headers["www-authenticate"]
 
 
-def test_without_hosted_documents_clients_are_told_so(plain: Running) -> None:
-    metadata = httpx.get(f"{plain.base_url}/.well-known/oauth-authorization-server").json()
+def test_without_hosted_documents_clients_are_told_so(plain_installation: Running) -> None:
+    metadata = httpx.get(f"{plain_installation.base_url}/.well-known/oauth-authorization-server").json()
     assert metadata["client_id_metadata_document_supported"] is False
     assert metadata["issuer"] == "https://headwater.example"
     assert metadata["token_endpoint"] == "https://headwater.example/mcp/oauth/token"

@@ -15,7 +15,7 @@ from headwater.assistants.oauth.client_metadata import (
     fresh_seconds,
 )
 from headwater.assistants.oauth.errors import OAuthError
-from tests.oauth.documents import asking, document, fetch, new_url, serve
+from tests.oauth.documents import document, fetch, new_url, run_with_clients, serve
 from tests.oauth.internet import DOMAIN, Internet, page
 
 
@@ -55,23 +55,23 @@ def test_a_document_is_asked_for_again_when_it_is_old(
         await clients.fetch(url)
         clock += 99
         await clients.fetch(url)
-        assert internet.asked.count(address) == 1
+        assert internet.requested_urls.count(address) == 1
         clock += 2
         serve(internet, url, page(document(url, client_name="New"), Cache_Control="no-store"))
         assert (await clients.fetch(url)).name == "New"
         await clients.fetch(url)
-        assert internet.asked.count(address) == 3
+        assert internet.requested_urls.count(address) == 3
         serve(internet, url, page({}, 500))
         for _ in range(3):  # a failure always discards the older document
             with pytest.raises(OAuthError) as error_info:
                 await clients.fetch(url)
             assert "answered 500" in error_info.value.description
-        assert internet.asked.count(address) == 4
+        assert internet.requested_urls.count(address) == 4
         serve(internet, url, page(document(url)))
         clock += 31
         assert (await clients.fetch(url)).name == "Hosted"
 
-    asking(internet, act)
+    run_with_clients(internet, act)
 
 
 def test_everybody_who_waits_shares_one_request(internet: Internet) -> None:
@@ -82,8 +82,8 @@ def test_everybody_who_waits_shares_one_request(internet: Internet) -> None:
         results = await asyncio.gather(*(clients.fetch(url) for _ in range(20)))
         assert {client.id for client in results} == {url}
 
-    asking(internet, act)
-    assert internet.asked.count(url.removeprefix("https://")) == 1
+    run_with_clients(internet, act)
+    assert internet.requested_urls.count(url.removeprefix("https://")) == 1
 
 
 def test_so_many_at_a_time(internet: Internet) -> None:
@@ -93,7 +93,7 @@ def test_so_many_at_a_time(internet: Internet) -> None:
     async def act(clients: HostedClients) -> None:
         send = clients._egress.send
 
-        async def counted(*call: Any) -> Any:
+        async def count_calls(*call: Any) -> Any:
             nonlocal inside, peak
             inside += 1
             peak = max(peak, inside)
@@ -102,12 +102,12 @@ def test_so_many_at_a_time(internet: Internet) -> None:
             finally:
                 inside -= 1
 
-        clients._egress.send = counted  # type: ignore[method-assign]
+        clients._egress.send = count_calls  # type: ignore[method-assign]
         await asyncio.gather(*map(clients.fetch, urls))
 
     for url in urls:
         serve(internet, url, page(document(url)))
-    asking(internet, act)
+    run_with_clients(internet, act)
     assert peak == AT_A_TIME
 
 
@@ -123,13 +123,13 @@ def test_a_host_is_not_asked_too_often(internet: Internet, monkeypatch: pytest.M
         results = await asyncio.gather(*map(clients.fetch, urls), return_exceptions=True)
         errors = [result.error for result in results if isinstance(result, OAuthError)]
         assert errors.count("temporarily_unavailable") == 5
-        assert sum(address.startswith(host) for address in internet.asked) == PER_HOST_A_MINUTE
+        assert sum(address.startswith(host) for address in internet.requested_urls) == PER_HOST_A_MINUTE
         clock += 61
         url = f"https://{host}/fresh"
         serve(internet, url, page(document(url)))
         await clients.fetch(url)
 
-    asking(internet, act)
+    run_with_clients(internet, act)
 
 
 def test_only_so_many_are_remembered(internet: Internet, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,4 +142,4 @@ def test_only_so_many_are_remembered(internet: Internet, monkeypatch: pytest.Mon
             await clients.fetch(url)
         assert len(clients._known) == 3
 
-    asking(internet, act)
+    run_with_clients(internet, act)

@@ -21,23 +21,23 @@ def test_it_works(installation: Installation, person: Person, assistant: Assista
     assert row.fetchone() == (1,)
 
 
-def test_which_clients(installation: Installation) -> None:
+def test_unused_clients_are_forgotten(installation: Installation) -> None:
     connection = installation.connection
 
-    def kept(created: str, used: str | None) -> bool:
+    def is_kept(created: str, last_used: str | None) -> bool:
         client = installation.assistant()
         connection.execute(
             "UPDATE oauth_clients SET created_at = now() - %s::interval,"
-            " last_used_at = now() - %s::interval WHERE id = %s", (created, used, client.id)
+            " last_used_at = now() - %s::interval WHERE id = %s", (created, last_used, client.id)
         )  # fmt: skip
         forget(connection)
         cursor = connection.execute("SELECT FROM oauth_clients WHERE id = %s", (client.id,))
         return cursor.fetchone() is not None
 
-    assert kept("29 days", None)
-    assert not kept("31 days", None)
-    assert kept("1000 days", "366 days")  # its token may have just expired, so the client may return
-    assert not kept("1000 days", "401 days")
+    assert is_kept("29 days", None)
+    assert not is_kept("31 days", None)
+    assert is_kept("1000 days", "366 days")  # its token may have just expired, so the client may return
+    assert not is_kept("1000 days", "401 days")
 
 
 def test_only_being_let_in_is_being_used(
@@ -47,7 +47,7 @@ def test_only_being_let_in_is_being_used(
     query = "SELECT last_used_at IS NOT NULL FROM oauth_clients WHERE id = %s"
     row = installation.connection.execute(query, (assistant.id,)).fetchone()
     assert row == (False,)
-    person.look(assistant.request())
+    person.open_authorization(assistant.request())
     assert installation.exchange(assistant, "made-up").status_code == 400
     row = installation.connection.execute(query, (assistant.id,)).fetchone()
     assert row == (False,)
@@ -56,7 +56,7 @@ def test_only_being_let_in_is_being_used(
     assert row == (True,)
 
 
-def test_every_so_often(connection: psycopg.Connection) -> None:
+def test_the_task_runs_again_after_its_pause(connection: psycopg.Connection) -> None:
     """When there is no work, the task runs again after its pause."""
     duty = make_cleanup_duty(3600)
     assert duty.waiting(connection) == [INSTALLATION]

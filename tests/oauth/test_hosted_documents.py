@@ -15,7 +15,7 @@ from headwater.assistants.oauth.errors import OAuthError
 from headwater.assistants.oauth.registrations import PREFIX
 from tests.egress.test_egress_addresses import REFUSED
 from tests.oauth import internet as web
-from tests.oauth.documents import asking, document, fetch, new_url, refused, serve
+from tests.oauth.documents import document, fetch, new_url, refusal, run_with_clients, serve
 from tests.oauth.internet import DOMAIN, PUBLIC, Internet, page
 from tests.oauth.pages import read_text
 from tests.oauth.staging import AUTHORIZE, LOOPBACK, Assistant, Installation, Person
@@ -23,7 +23,7 @@ from tests.oauth.staging import AUTHORIZE, LOOPBACK, Assistant, Installation, Pe
 
 def test_it_works(installation: Installation, person: Person, space_id: int) -> None:
     assistant = installation.host({"client_name": "Claude Code", "client_uri": "https://x.example"})
-    consent_page = person.look(assistant.request())
+    consent_page = person.open_authorization(assistant.request())
     host = assistant.id.split("/")[2]
     text = read_text(consent_page.text)
     assert f"It calls itself Claude Code , and {host} vouches for that." in text
@@ -32,7 +32,7 @@ def test_it_works(installation: Installation, person: Person, space_id: int) -> 
     assert answer.status_code == 303
     token = installation.token(person, assistant)
     assert installation.knock(space_id, token).status_code == 200
-    assert installation.internet.asked.count(assistant.id.removeprefix("https://")) == 1
+    assert installation.internet.requested_urls.count(assistant.id.removeprefix("https://")) == 1
 
 
 def test_its_own_origin(installation: Installation, person: Person) -> None:
@@ -40,12 +40,12 @@ def test_its_own_origin(installation: Installation, person: Person) -> None:
     redirect_uri = assistant.id.removesuffix("client.json") + "cb?x=y"
     serve(installation.internet, assistant.id, page(document(assistant.id, redirect_uris=[redirect_uri])))
     assistant.redirect_uri = redirect_uri
-    assert "Any program" not in read_text(person.look(assistant.request()).text)
+    assert "Any program" not in read_text(person.open_authorization(assistant.request()).text)
     assert installation.token(person, assistant)
 
 
 @pytest.mark.parametrize(
-    ("changes", "words"),
+    ("changes", "message"),
     [
         ({"client_id": "https://other.example/client.json"}, "not the document's own URL"),
         ({"client_id": None}, "not the document's own URL"),
@@ -69,14 +69,14 @@ def test_its_own_origin(installation: Installation, person: Person) -> None:
         ({"redirect_uris": [LOOPBACK] * 21}, "At most 20"),
     ],
 )
-def test_what_a_document_must_say(internet: Internet, changes: dict[str, Any], words: str) -> None:
+def test_what_a_document_must_say(internet: Internet, changes: dict[str, Any], message: str) -> None:
     url = new_url()
     serve(internet, url, page(document(url, **changes)))
-    assert words in refused(internet, url)
+    assert message in refusal(internet, url)
 
 
 @pytest.mark.parametrize(
-    ("answer", "words"),
+    ("answer", "message"),
     [
         (page({}, 404), "answered 404"),
         (page({}, 403), "answered 403"),
@@ -102,11 +102,11 @@ def test_what_a_document_must_say(internet: Internet, changes: dict[str, Any], w
         (lambda _: None, "in HTTP"),
     ],
 )
-def test_what_is_no_document(internet: Internet, answer: web.Page, words: str) -> None:
+def test_bad_documents_are_refused(internet: Internet, answer: web.Page, message: str) -> None:
     url = new_url()
     serve(internet, url, answer)
     dial_count = len(internet.dialled)
-    assert words in refused(internet, url)
+    assert message in refusal(internet, url)
     assert len(internet.dialled) == dial_count + 1  # no redirect is followed, and nothing is retried
 
 
@@ -123,8 +123,8 @@ def test_one_of_the_largest_size_and_a_packed_one(internet: Internet) -> None:
 def test_all_of_it_within_the_time(internet: Internet, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("headwater.assistants.oauth.client_metadata.DEADLINE_SECONDS", 0.3)
     url = new_url()
-    serve(internet, url, web.dripping)
-    assert "did not answer in time" in refused(internet, url)
+    serve(internet, url, web.endless_page)
+    assert "did not answer in time" in refusal(internet, url)
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_what_is_no_address_of_a_document(installation: Installation, person: Pe
     """It is treated as the id of a registered client, which doesn't exist."""
     assert not is_document_url(url)
     dial_count = len(installation.internet.dialled)
-    answer = person.look(Assistant(url).request())
+    answer = person.open_authorization(Assistant(url).request())
     assert (answer.status_code, "location" in answer.headers) == (400, False)
     assert len(installation.internet.dialled) == dial_count
 
@@ -159,7 +159,7 @@ def test_what_is_no_address_of_a_document(installation: Installation, person: Pe
 def test_addresses_instead_of_names(internet: Internet, host: str) -> None:
     earlier_dials = list(internet.dialled)
     internet.names["localhost"] = [["127.0.0.1"]]
-    refused(internet, f"https://{host}/client.json")
+    refusal(internet, f"https://{host}/client.json")
     assert internet.dialled == earlier_dials
 
 
@@ -176,7 +176,7 @@ def test_names_with_inner_addresses(internet: Internet) -> None:
                 internet.names[urls[-1].split("/")[2]] = [answer]
         return await asyncio.gather(*map(clients.fetch, urls), return_exceptions=True)
 
-    results = asking(internet, ask_all)
+    results = run_with_clients(internet, ask_all)
     assert len(results) == 2 * len(addresses) > 200
     assert all(
         isinstance(result, OAuthError) and "has an address" in result.description for result in results
@@ -199,16 +199,16 @@ def test_certificates(internet: Internet) -> None:
     serve(internet, url, page(document(url)))
     internet.untrusted.add("9.9.9.10")
     internet.names[url.split("/")[2]] = [["9.9.9.10"]]
-    assert "certificate is not valid" in refused(internet, url)
+    assert "certificate is not valid" in refusal(internet, url)
     other_url = "https://another.example/client.json"  # a name that the certificate doesn't cover
     serve(internet, other_url, page(document(other_url)))
-    assert "certificate is not valid" in refused(internet, other_url)
+    assert "certificate is not valid" in refusal(internet, other_url)
 
 
 def test_a_failure_is_told_in_the_servers_words(installation: Installation, person: Person) -> None:
     assistant = installation.host()
     serve(installation.internet, assistant.id, page({}, 403))
-    answer = person.look(assistant.request())
+    answer = person.open_authorization(assistant.request())
     assert (answer.status_code, "location" in answer.headers) == (400, False)
     assert "its server answered 403" in read_text(answer.text)
 
@@ -249,7 +249,7 @@ def test_ports_of_this_machine_are_free(installation: Installation, person: Pers
     assistant.redirect_uri = "http://127.0.0.1:50123/callback"
     assert installation.token(person, assistant)
     assistant.redirect_uri = "http://localhost:50123/callback"
-    assert person.look(assistant.request()).status_code == 400
+    assert person.open_authorization(assistant.request()).status_code == 400
 
 
 def test_an_id_is_of_one_kind() -> None:

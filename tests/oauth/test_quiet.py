@@ -14,7 +14,7 @@ from tests.oauth.staging import TOKEN, Assistant, Installation, Person, make_que
 
 
 @pytest.fixture
-def logged(monkeypatch: pytest.MonkeyPatch) -> Iterator[StringIO]:
+def log_text(monkeypatch: pytest.MonkeyPatch) -> Iterator[StringIO]:
     """The application's logs. The test's HTTP client runs in the same process."""
     text, root = StringIO(), logging.getLogger()
     for handler in root.handlers:
@@ -29,7 +29,7 @@ def logged(monkeypatch: pytest.MonkeyPatch) -> Iterator[StringIO]:
 
 
 def test_logs_hold_no_secret(
-    logged: StringIO, installation: Installation, person: Person, assistant: Assistant
+    log_text: StringIO, installation: Installation, person: Person, assistant: Assistant
 ) -> None:
     request = assistant.request(state="canary-state-1234")
     location = person.answer(request).headers["location"]
@@ -37,10 +37,10 @@ def test_logs_hold_no_secret(
     token = installation.exchange(assistant, code).json()["access_token"]
     installation.exchange(assistant, code)
     installation.exchange(assistant, code, code_verifier="canary-verifier" * 4)
-    person.look(assistant.request(state="canary-state-1234", scope="x"))
-    person.look(assistant.request(state="canary-state-1234", redirect_uri="https://e.example/"))
+    person.open_authorization(assistant.request(state="canary-state-1234", scope="x"))
+    person.open_authorization(assistant.request(state="canary-state-1234", redirect_uri="https://e.example/"))
     installation.knock(1, token)
-    text = logged.getvalue()
+    text = log_text.getvalue()
     assert "oauth_consent" in text
     assert "oauth_token_issued" in text
     assert "oauth_refused" in text

@@ -45,7 +45,7 @@ def test_it_works() -> None:
         "http://localhost/cb?x=%C3%A4",
     ],
 )  # fmt: skip
-def test_what_can_be_registered(uri: str) -> None:
+def test_valid_redirects_can_be_registered(uri: str) -> None:
     assert refusal(uri) is None
 
 
@@ -98,13 +98,15 @@ REFUSED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("why", "uri"), [(reason, uri) for reason, uris in REFUSED.items() for uri in uris])
-def test_what_cannot(why: RedirectRefusal, uri: str) -> None:
-    assert refusal(uri) is why
+@pytest.mark.parametrize(
+    ("reason", "uri"), [(reason, uri) for reason, uris in REFUSED.items() for uri in uris]
+)
+def test_bad_redirects_are_refused(reason: RedirectRefusal, uri: str) -> None:
+    assert refusal(uri) is reason
 
 
 @pytest.mark.parametrize(
-    ("registered", "asked", "same"),
+    ("registered", "requested", "matches"),
     [
         ("http://127.0.0.1/cb", "http://127.0.0.1:80/cb", True),
         ("http://127.0.0.1:1/cb", "http://127.0.0.1:2/cb", True),
@@ -141,13 +143,13 @@ def test_what_cannot(why: RedirectRefusal, uri: str) -> None:
         ("cursor://a/cb", "CURSOR://a/cb", False),
     ],
 )
-def test_what_matches(
-    installation: Installation, person: Person, registered: str, asked: str, *, same: bool
+def test_registered_redirects_match(
+    installation: Installation, person: Person, registered: str, requested: str, *, matches: bool
 ) -> None:
-    assert (find_registered([registered], asked) is not None) == same
+    assert (find_registered([registered], requested) is not None) == matches
     client = installation.assistant(registered)
-    answer = person.look(client.request(redirect_uri=asked))
-    assert answer.status_code == (200 if same else 400)
+    answer = person.open_authorization(client.request(redirect_uri=requested))
+    assert answer.status_code == (200 if matches else 400)
     assert "location" not in answer.headers
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
 
@@ -156,30 +158,30 @@ def test_a_hosted_client_has_its_own_origin() -> None:
     client_redirect = read_redirect("https://client.example/id.json")
     assert isinstance(client_redirect, Redirect)
 
-    def why(uri: str) -> RedirectRefusal | None:
+    def find_refusal(uri: str) -> RedirectRefusal | None:
         redirect = read_redirect(uri)
         return redirect if isinstance(redirect, RedirectRefusal) else refuse_hosted(redirect, client_redirect)
 
     for uri in ("https://client.example/cb", "https://client.example:443/cb", "http://[::1]:7/cb"):
-        assert why(uri) is None
+        assert find_refusal(uri) is None
     for uri in (
         "https://www.client.example/cb", "https://client.example:8443/cb", "cursor://x/cb",
         "com.example.client:/cb", "https://claude.ai/cb", "https://localhost/cb",
     ):  # fmt: skip
-        assert why(uri) is RedirectRefusal.OTHER_ORIGIN
-    assert why("http://client.example/cb") is RedirectRefusal.PLAIN_HTTP
+        assert find_refusal(uri) is RedirectRefusal.OTHER_ORIGIN
+    assert find_refusal("http://client.example/cb") is RedirectRefusal.PLAIN_HTTP
 
 
 def test_where_it_leads_is_told() -> None:
-    def shown(uri: str) -> tuple[str, str]:
+    def redirect_texts(uri: str) -> tuple[str, str]:
         redirect = read_redirect(uri)
         assert isinstance(redirect, Redirect)
         return redirect.label, redirect.form_target
 
-    assert shown("http://127.0.0.1:7/cb") == ("127.0.0.1", "http://127.0.0.1:7")
-    assert shown("https://claude.ai/cb?x") == ("claude.ai", "https://claude.ai")
-    assert shown("http://[::1]:7/cb") == ("[::1]", "http:")
-    assert shown("cursor://any/cb") == ("cursor:", "cursor:")
+    assert redirect_texts("http://127.0.0.1:7/cb") == ("127.0.0.1", "http://127.0.0.1:7")
+    assert redirect_texts("https://claude.ai/cb?x") == ("claude.ai", "https://claude.ai")
+    assert redirect_texts("http://[::1]:7/cb") == ("[::1]", "http:")
+    assert redirect_texts("cursor://any/cb") == ("cursor:", "cursor:")
 
 
 def test_only_applications_have_schemes_of_their_own() -> None:

@@ -74,7 +74,7 @@ REAL: dict[str, tuple[dict[str, Any], list[str]]] = {
 }  # fmt: skip
 
 
-def refused(answer: httpx.Response, error: str, status: int = 400) -> str:
+def check_refusal(answer: httpx.Response, error: str, status: int = 400) -> str:
     assert (answer.status_code, answer.json()["error"]) == (status, error), answer.text
     assert answer.headers["cache-control"] == "no-store"
     assert answer.headers["content-type"] == "application/json"
@@ -103,14 +103,17 @@ def test_it_works(installation: Installation) -> None:
     }
 
 
-@pytest.mark.parametrize(("sent", "accepted"), REAL.values(), ids=list(REAL))
+@pytest.mark.parametrize(("client_metadata", "accepted_uris"), REAL.values(), ids=list(REAL))
 def test_what_real_clients_send(
-    installation: Installation, sent: dict[str, Any], accepted: list[str]
+    installation: Installation, client_metadata: dict[str, Any], accepted_uris: list[str]
 ) -> None:
-    answer = installation.register(sent)
+    answer = installation.register(client_metadata)
     assert answer.status_code == 201, answer.text
     metadata = answer.json()
-    assert (metadata["client_name"], metadata["redirect_uris"]) == (sent["client_name"], accepted)
+    assert (metadata["client_name"], metadata["redirect_uris"]) == (
+        client_metadata["client_name"],
+        accepted_uris,
+    )
     assert metadata["grant_types"] == ["authorization_code"]
     assert metadata["token_endpoint_auth_method"] == "none"
     assert not {"client_secret", "client_secret_expires_at"} & set(metadata)
@@ -123,7 +126,7 @@ def test_what_was_told_can_be_asked_for_again(installation: Installation) -> Non
     assert (answer.status_code, answer.json()) == (200, metadata)
     assert answer.headers["cache-control"] == "no-store"
     unknown_answer = installation.http.get(f"{REGISTER}/trk_client_unknown")
-    refused(unknown_answer, "invalid_client", 401)
+    check_refusal(unknown_answer, "invalid_client", 401)
     assert installation.http.delete(metadata["registration_client_uri"]).status_code == 405
 
 
@@ -137,7 +140,7 @@ def test_every_client_is_public(installation: Installation, method: str) -> None
 
 
 def test_a_secret_is_refused(installation: Installation) -> None:
-    refused(installation.register(client_secret="x"), "invalid_client_metadata")
+    check_refusal(installation.register(client_secret="x"), "invalid_client_metadata")
 
 
 @pytest.mark.parametrize(
@@ -149,7 +152,7 @@ def test_a_secret_is_refused(installation: Installation) -> None:
     ],
 )  # fmt: skip
 def test_without_a_redirect_address(installation: Installation, uris: Any) -> None:
-    refused(installation.register(redirect_uris=uris), "invalid_redirect_uri")
+    check_refusal(installation.register(redirect_uris=uris), "invalid_redirect_uri")
 
 
 @pytest.mark.parametrize(
@@ -161,7 +164,7 @@ def test_without_a_redirect_address(installation: Installation, uris: Any) -> No
     ],
 )  # fmt: skip
 def test_names_that_are_refused(installation: Installation, name: Any) -> None:
-    refused(installation.register(client_name=name), "invalid_client_metadata")
+    check_refusal(installation.register(client_name=name), "invalid_client_metadata")
 
 
 @pytest.mark.parametrize(
@@ -184,14 +187,14 @@ def test_names_that_are_accepted(installation: Installation, name: str) -> None:
     "body", [b"", b"[]", b"null", b"{", b'{"client_name":"\xff"}', b"[" * 5000, b'{"a":"\\u0000"}',
              b'{"client_name":"\\ud800"}'],
 )  # fmt: skip
-def test_what_is_no_object(installation: Installation, body: bytes) -> None:
+def test_other_bodies_are_refused(installation: Installation, body: bytes) -> None:
     headers = {"X-Forwarded-For": new_address(), "Content-Type": "application/json"}
     answer = installation.http.post(REGISTER, content=body, headers=headers)
-    refused(answer, "invalid_client_metadata")
+    check_refusal(answer, "invalid_client_metadata")
 
 
-def test_what_is_too_large(installation: Installation) -> None:
-    refused(installation.register(client_uri="x" * 70_000), "invalid_request", 413)
+def test_large_bodies_are_refused(installation: Installation) -> None:
+    check_refusal(installation.register(client_uri="x" * 70_000), "invalid_request", 413)
     answer = installation.register(client_uri="x" * 3000, grant_types=[1], software_id={"a": 1})
     assert not {"client_uri", "software_id"} & set(answer.json())
 
@@ -201,14 +204,14 @@ def test_ten_an_hour_from_an_address(installation: Installation) -> None:
     answers = [installation.register(address=address) for _ in range(10)]
     assert {answer.status_code for answer in answers} == {201}
     answer = installation.register(address=address)
-    assert "10 an hour" in refused(answer, "temporarily_unavailable", 429)
+    assert "10 an hour" in check_refusal(answer, "temporarily_unavailable", 429)
     assert 3500 < int(answer.headers["retry-after"]) <= 3600
     assert installation.register().status_code == 201
 
 
 def test_many_at_once_are_counted_too(installation: Installation) -> None:
     address = new_address()
-    answers = installation.at_once([lambda: installation.register(address=address)] * 16)
+    answers = installation.run_together([lambda: installation.register(address=address)] * 16)
     assert sorted(answer.status_code for answer in answers) == [201] * 10 + [429] * 6
 
 
@@ -218,10 +221,10 @@ def test_an_ipv6_network_is_one_address(installation: Installation) -> None:
     assert [answer.status_code for answer in answers] == [201] * 10 + [429]
 
 
-def test_a_forged_address_does_not_help(plain: Running, connection: psycopg.Connection) -> None:
+def test_a_forged_address_does_not_help(plain_installation: Running, connection: psycopg.Connection) -> None:
     """Without a trusted proxy, the connection's address counts and headers are ignored."""
     connection.execute("DELETE FROM attempts")
-    with httpx.Client(base_url=plain.base_url) as http:
+    with httpx.Client(base_url=plain_installation.base_url) as http:
         statuses = [
             http.post(
                 REGISTER,

@@ -31,7 +31,7 @@ def test_it_works(
     address = f"{AUTHORIZE}?{urlencode(assistant.request())}"
     redirect = person.log_in(address)
     assert redirect.headers["location"] == f"{FACTOR}?next={quote(address, safe='/')}"
-    assert person.look(assistant.request()).headers["location"].startswith("/login?next=")
+    assert person.open_authorization(assistant.request()).headers["location"].startswith("/login?next=")
     page = person.browser.get(redirect.headers["location"])
     assert page.headers["cross-origin-opener-policy"] == "unsafe-none"
     answer = person.submit(page, FACTOR, code=app.code())

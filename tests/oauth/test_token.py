@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from headwater.spaces.accounts.authorization_codes import AuthorizationGrant
 from headwater.spaces.accounts.roles import Role
 from headwater.spaces.accounts.tokens import find_token, list_tokens
-from tests.oauth.staging import LOOPBACK, TOKEN, Assistant, Installation, Person, challenge_of
+from tests.oauth.staging import LOOPBACK, TOKEN, Assistant, Installation, Person, make_challenge
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def code(installation: Installation, person: Person, assistant: Assistant) -> st
 NEVER = datetime.max.replace(tzinfo=UTC)
 
 
-def refused(answer: httpx.Response, error: str, status: int = 400) -> str:
+def check_refusal(answer: httpx.Response, error: str, status: int = 400) -> str:
     assert (answer.status_code, answer.json()["error"]) == (status, error), answer.text
     assert answer.headers["cache-control"] == "no-store"
     return answer.json()["error_description"]
@@ -48,13 +48,13 @@ def test_it_works(installation: Installation, assistant: Assistant, code: str, s
     assert installation.knock(space_id, token).status_code == 200
 
 
-@pytest.mark.parametrize(("scope", "typed"), [("mcp:read", {}), ("mcp:use", {"read_only": "yes"})])
+@pytest.mark.parametrize(("scope", "fields"), [("mcp:read", {}), ("mcp:use", {"read_only": "yes"})])
 def test_a_token_that_reads_only(
     installation: Installation, person: Person, assistant: Assistant, space_id: int,
-    scope: str, typed: dict[str, str],
+    scope: str, fields: dict[str, str],
 ) -> None:  # fmt: skip
     """Either the assistant requested only this or the person chose it, although the person is an owner."""
-    answer = person.answer(assistant.request(scope=scope), **typed)
+    answer = person.answer(assistant.request(scope=scope), **fields)
     code = parse_qs(urlsplit(answer.headers["location"]).query)["code"][0]
     body = installation.exchange(assistant, code).json()
     assert body["scope"] == "mcp:read"
@@ -95,17 +95,17 @@ def test_a_code_works_once(
     installation: Installation, assistant: Assistant, code: str, space_id: int
 ) -> None:
     token = installation.exchange(assistant, code).json()["access_token"]
-    refused(installation.exchange(assistant, code), "invalid_grant")
+    check_refusal(installation.exchange(assistant, code), "invalid_grant")
     assert installation.knock(space_id, token).status_code == 401
 
 
-def test_of_a_removed_member(
+def test_a_removed_member_gets_no_token(
     installation: Installation, person: Person, assistant: Assistant, code: str, space_id: int
 ) -> None:
     installation.connection.execute(
         "DELETE FROM memberships WHERE space_id = %s AND user_id = %s", (space_id, person.user.id)
     )
-    description = refused(installation.exchange(assistant, code), "invalid_grant")
+    description = check_refusal(installation.exchange(assistant, code), "invalid_grant")
     assert description == "The user is no longer a member of the Space."
 
 
@@ -120,7 +120,7 @@ def test_a_code_lives_a_minute(
     installation.connection.execute(
         "UPDATE oauth_codes SET expires_at = now() - interval '1 second' WHERE space_id = %s", (space_id,)
     )
-    assert refused(installation.exchange(assistant, code), "invalid_grant") == ("The code has expired.")
+    assert check_refusal(installation.exchange(assistant, code), "invalid_grant") == ("The code has expired.")
 
 
 @pytest.mark.parametrize(
@@ -139,26 +139,26 @@ def test_a_code_lives_a_minute(
 def test_what_does_not_fit_uses_the_code_up(
     installation: Installation, assistant: Assistant, code: str, changes: dict[str, str]
 ) -> None:
-    refused(installation.exchange(assistant, code, **changes), "invalid_grant")
-    assert refused(installation.exchange(assistant, code), "invalid_grant") == (
+    check_refusal(installation.exchange(assistant, code, **changes), "invalid_grant")
+    assert check_refusal(installation.exchange(assistant, code), "invalid_grant") == (
         "The code is unknown, or was used before."
     )
 
 
 def test_another_client_gets_nothing(installation: Installation, assistant: Assistant, code: str) -> None:
     other_assistant = installation.assistant()
-    description = refused(
+    description = check_refusal(
         installation.exchange(assistant, code, client_id=other_assistant.id), "invalid_grant"
     )
     assert description == "The code was given to another client."
-    refused(installation.exchange(assistant, code), "invalid_grant")
+    check_refusal(installation.exchange(assistant, code), "invalid_grant")
 
 
 @pytest.mark.parametrize("client_id", ["trk_client_unknown", "x", "https:", "trk_client_" + "x" * 500])
 def test_an_unknown_client(
     installation: Installation, assistant: Assistant, code: str, client_id: str
 ) -> None:
-    refused(installation.exchange(assistant, code, client_id=client_id), "invalid_client", 401)
+    check_refusal(installation.exchange(assistant, code, client_id=client_id), "invalid_client", 401)
     assert installation.exchange(assistant, code).status_code == 200
 
 
@@ -172,12 +172,12 @@ def test_an_unknown_client(
 def test_clients_have_no_secret(
     installation: Installation, assistant: Assistant, code: str, secret: dict[str, str]
 ) -> None:
-    refused(installation.exchange(assistant, code, **secret), "invalid_client", 401)
+    check_refusal(installation.exchange(assistant, code, **secret), "invalid_client", 401)
 
 
 def test_nor_one_in_a_header(installation: Installation, assistant: Assistant, code: str) -> None:
     answer = installation.http.post(TOKEN, data=assistant.form(code), auth=(assistant.id, "x"))
-    refused(answer, "invalid_client", 401)
+    check_refusal(answer, "invalid_client", 401)
     assert answer.headers["www-authenticate"].startswith("Basic realm=")
 
 
@@ -186,15 +186,15 @@ def test_nor_one_in_a_header(installation: Installation, assistant: Assistant, c
               "urn:ietf:params:oauth:grant-type:device_code"],
 )  # fmt: skip
 def test_there_is_one_grant(installation: Installation, assistant: Assistant, grant: str) -> None:
-    refused(installation.exchange(assistant, "x", grant_type=grant), "unsupported_grant_type")
+    check_refusal(installation.exchange(assistant, "x", grant_type=grant), "unsupported_grant_type")
 
 
 @pytest.mark.parametrize("name", ["grant_type", "client_id", "code", "redirect_uri", "code_verifier"])
 @pytest.mark.parametrize("value", [None, ""])
-def test_what_is_required(
+def test_missing_parameters_are_refused(
     installation: Installation, assistant: Assistant, name: str, value: str | None
 ) -> None:
-    description = refused(installation.exchange(assistant, "x", **{name: value}), "invalid_request")
+    description = check_refusal(installation.exchange(assistant, "x", **{name: value}), "invalid_request")
     assert description == f"{name} is required."
 
 
@@ -204,13 +204,13 @@ def test_nothing_is_given_twice(
 ) -> None:
     form: dict[str, Any] = assistant.form(code)
     answer = installation.http.post(TOKEN, data=form | {name: [form.get(name, "x"), "x"]})
-    refused(answer, "invalid_target" if name == "resource" else "invalid_request")
+    check_refusal(answer, "invalid_target" if name == "resource" else "invalid_request")
     assert installation.exchange(assistant, code).status_code == 200
 
 
 @pytest.mark.parametrize("name", ["code", "redirect_uri", "code_verifier"])
-def test_what_is_too_long(installation: Installation, assistant: Assistant, name: str) -> None:
-    refused(installation.exchange(assistant, "x", **{name: "x" * 5000}), "invalid_request")
+def test_long_parameters_are_refused(installation: Installation, assistant: Assistant, name: str) -> None:
+    check_refusal(installation.exchange(assistant, "x", **{name: "x" * 5000}), "invalid_request")
 
 
 @pytest.mark.parametrize(
@@ -226,9 +226,9 @@ def test_what_is_too_long(installation: Installation, assistant: Assistant, name
         (b"a=" + b"x" * 70_000, "application/x-www-form-urlencoded", 413),
     ],
 )
-def test_what_is_no_form(installation: Installation, content: bytes, kind: str, status: int) -> None:
+def test_other_bodies_are_refused(installation: Installation, content: bytes, kind: str, status: int) -> None:
     answer = installation.http.post(TOKEN, content=content, headers={"Content-Type": kind})
-    refused(answer, "invalid_request", status)
+    check_refusal(answer, "invalid_request", status)
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "PATCH"])
@@ -249,7 +249,7 @@ def test_a_resource_must_be_the_granted_one(
         own_resource + "#x", own_resource + "/", installation.base_url, own_resource.upper(),
     ):  # fmt: skip
         code = installation.code(person, assistant, resource=own_resource)
-        refused(installation.exchange(assistant, code, resource=other_resource), "invalid_target")
+        check_refusal(installation.exchange(assistant, code, resource=other_resource), "invalid_target")
     code = installation.code(person, assistant)
     assert installation.exchange(assistant, code, resource=own_resource).status_code == 200
 
@@ -258,7 +258,7 @@ def test_one_of_many_at_once_gets_a_token(
     installation: Installation, person: Person, assistant: Assistant, space_id: int
 ) -> None:
     code = installation.code(person, assistant)
-    answers = installation.at_once([lambda: installation.exchange(assistant, code)] * 8)
+    answers = installation.run_together([lambda: installation.exchange(assistant, code)] * 8)
     assert sorted(answer.status_code for answer in answers) == [200] + [400] * 7
     (token,) = [answer.json()["access_token"] for answer in answers if answer.is_success]
     assert installation.knock(space_id, token).status_code == 401  # the other exchanges were replays
@@ -270,7 +270,7 @@ def test_no_more_than_a_space_may_have(
     """The codes are granted before the Space is full, and exchanged when it is."""
     installation.fill(space_id, person, leaving=2)
     codes = [installation.code(person, assistant) for _ in range(6)]
-    answers = installation.at_once(
+    answers = installation.run_together(
         [lambda code=code: installation.exchange(assistant, code) for code in codes]
     )
     assert sorted(answer.status_code for answer in answers) == [200] * 2 + [400] * 4
@@ -298,8 +298,8 @@ def test_ending_a_membership_and_using_its_code_do_not_wait_for_each_other(
             removal.execute("UPDATE oauth_codes SET used_at = now() WHERE space_id = %s", (space_id,))
             removal.commit()
 
-        answer, _ = installation.at_once([lambda: installation.exchange(assistant, code), end])
-    assert refused(answer, "invalid_grant") == "The code is unknown, or was used before."
+        answer, _ = installation.run_together([lambda: installation.exchange(assistant, code), end])
+    assert check_refusal(answer, "invalid_grant") == "The code is unknown, or was used before."
 
 
 def test_nothing_stored_can_be_used(installation: Installation, person: Person, assistant: Assistant) -> None:
@@ -315,12 +315,12 @@ def test_nothing_stored_can_be_used(installation: Installation, person: Person, 
 
 @given(st.text(string.ascii_letters + string.digits + "-._~", min_size=43, max_size=128))
 def test_any_verifier_of_the_standard_verifies_its_challenge(verifier: str) -> None:
-    grant = AuthorizationGrant(1, 1, 1, "c", "n", "r", challenge_of(verifier), None, False, NEVER)
+    grant = AuthorizationGrant(1, 1, 1, "c", "n", "r", make_challenge(verifier), None, False, NEVER)
     assert grant.is_verified_by(verifier)
     assert not grant.is_verified_by(verifier[:-1] + ("a" if verifier[-1] != "a" else "b"))
 
 
 @given(st.text(max_size=200))
 def test_any_text_may_be_sent_as_a_verifier(verifier: str) -> None:
-    grant = AuthorizationGrant(1, 1, 1, "c", "n", "r", challenge_of("x" * 43), None, False, NEVER)
+    grant = AuthorizationGrant(1, 1, 1, "c", "n", "r", make_challenge("x" * 43), None, False, NEVER)
     assert grant.is_verified_by(verifier) == (verifier == "x" * 43)

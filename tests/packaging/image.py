@@ -84,7 +84,7 @@ def system_calls(group: str) -> set[str]:
     return names.union(*(system_calls(line) for line in lines if line.startswith("@")))
 
 
-def filter_of(unit: Path) -> dict[str, Any]:
+def read_filters(unit: Path) -> dict[str, Any]:
     """Return a systemd unit's filters for runc: system calls, and memory that is both writable and
     executable.
     """
@@ -97,8 +97,8 @@ def filter_of(unit: Path) -> dict[str, Any]:
     assert "MemoryDenyWriteExecute=yes" in text
     write, execute = 2, 4
 
-    def where(bits: int, *, hold: bool) -> list[dict[str, Any]]:
-        value = bits if hold else 0
+    def mask_condition(bits: int, *, is_set: bool) -> list[dict[str, Any]]:
+        value = bits if is_set else 0
         return [{"index": 2, "value": bits, "valueTwo": value, "op": "SCMP_CMP_MASKED_EQ"}]
 
     allow = "SCMP_ACT_ALLOW"
@@ -107,9 +107,10 @@ def filter_of(unit: Path) -> dict[str, Any]:
         "defaultAction": "SCMP_ACT_ERRNO", "architectures": [SECCOMP[platform.machine()]],
         "syscalls": [
             {"names": sorted(allowed_calls - protection_calls - {"mmap"}), "action": allow},
-            {"names": sorted(protection_calls), "action": allow, "args": where(execute, hold=False)},
-            {"names": ["mmap"], "action": allow, "args": where(write, hold=False)},
-            {"names": ["mmap"], "action": allow, "args": where(execute, hold=False)},
+            {"names": sorted(protection_calls), "action": allow,
+             "args": mask_condition(execute, is_set=False)},
+            {"names": ["mmap"], "action": allow, "args": mask_condition(write, is_set=False)},
+            {"names": ["mmap"], "action": allow, "args": mask_condition(execute, is_set=False)},
         ],
     }  # fmt: skip
 
@@ -138,7 +139,7 @@ def container_spec(image: Image, root: Path, data: Path, arguments: list[str]) -
         ],
         "linux": {
             "namespaces": [{"type": kind} for kind in NAMESPACES],
-            "seccomp": filter_of(UNIT),
+            "seccomp": read_filters(UNIT),
         },
     }  # fmt: skip
 

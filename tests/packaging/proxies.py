@@ -96,13 +96,15 @@ def caddy(folder: Path, address: str, upstream: str) -> list[str]:
     """Return Caddy's command line for the address."""
     source_folder = ROOT / "deploy" / "caddy"
 
-    def bound(host: str) -> str:
+    def host_block(host: str) -> str:
         pem = certify(folder, host)
         return f"{host} {{\nbind {address}\ntls {pem} {pem}\n"
 
     preamble, plain_block, main = (source_folder / "Caddyfile").read_text().partition(f"http://{NAME} {{\n")
-    main = preamble + plain_block + f"bind {address}\n" + main.replace(f"\n{NAME} {{\n", f"\n{bound(NAME)}")
-    shop = bound(SHOP) + (source_folder / "shop.Caddyfile").read_text() + "handle {\nrespond 404\n}\n}\n"
+    main = (
+        preamble + plain_block + f"bind {address}\n" + main.replace(f"\n{NAME} {{\n", f"\n{host_block(NAME)}")
+    )
+    shop = host_block(SHOP) + (source_folder / "shop.Caddyfile").read_text() + "handle {\nrespond 404\n}\n}\n"
     file = folder / "Caddyfile"
     file.write_text("{\nadmin off\nskip_install_trust\n}\n" + (main + shop).replace(UPSTREAM, upstream))
     return ["caddy", "run", "--adapter", "caddyfile", "--config", str(file)]

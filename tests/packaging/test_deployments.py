@@ -30,9 +30,9 @@ IMAGE = f"localhost/headwater:{__version__}"
 by_name = {"ids": lambda path: path.relative_to(DEPLOY).as_posix()}
 
 
-def parse(words: list[str]) -> None:
+def parse(arguments: list[str]) -> None:
     """Parse words as the command line does. An unknown word ends the test."""
-    build_parser(words[0]).parse_args(words)
+    build_parser(arguments[0]).parse_args(arguments)
 
 
 def services(path: Path) -> dict[str, dict[str, Any]]:

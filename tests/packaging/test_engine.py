@@ -21,7 +21,7 @@ from scripts.chart_tools import EXAMPLES
 
 from headwater import __version__
 from tests.packaging.test_chart import CHART, find_tools
-from tests.packaging.test_image import built
+from tests.packaging.test_image import build_archive
 from tests.packaging.test_wheel import send_purchase
 from tests.support.processes import environment
 from tests.support.sizes import ROOT
@@ -75,7 +75,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
         ' "$@"\n'
     )
     engine.program.chmod(0o755)
-    engine.run("load", "--input", str(built(folder / "image")))
+    engine.run("load", "--input", str(build_archive(folder / "image")))
     yield engine
     shutil.rmtree(folder, ignore_errors=True)
 

@@ -16,7 +16,7 @@ OF_AN_EXTRA = {"base/telemetry/exporters.py", "base/telemetry/metrics_data.py"}
 """Modules that are themselves imported late."""
 
 
-def imported(module: ast.Module) -> Iterator[str]:
+def imported_modules(module: ast.Module) -> Iterator[str]:
     """Yield the modules that a module imports when it is imported."""
     for node in module.body:
         if isinstance(node, ast.Import):
@@ -30,7 +30,7 @@ def test_it_works() -> None:
         path.relative_to(SOURCE).as_posix()
         for path in SOURCE.rglob("*.py")
         if any(name in path.read_text() for name in EXTRAS)  # few are worth parsing
-        and any(name.startswith(EXTRAS) for name in imported(ast.parse(path.read_text())))
+        and any(name.startswith(EXTRAS) for name in imported_modules(ast.parse(path.read_text())))
     }
     assert modules_by_extra == OF_AN_EXTRA
 

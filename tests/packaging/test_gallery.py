@@ -23,11 +23,11 @@ def clone(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def git(folder: Path, *words: str) -> str:
+def git(folder: Path, *arguments: str) -> str:
     names = (f"GIT_{role}_{attribute}" for role in ("AUTHOR", "COMMITTER") for attribute in ("NAME", "EMAIL"))
     identity = dict.fromkeys(names, "a@b.example")
     result = subprocess.run(
-        ["git", *words],
+        ["git", *arguments],
         cwd=folder,
         env={**os.environ, **identity},
         capture_output=True,

@@ -24,7 +24,7 @@ MOST_BYTES = 200e6
 SHELLS = {"sh", "bash", "dash", "busybox", "zsh", "fish", "ksh", "perl", "env", "su", "sudo"}
 
 
-def built(folder: Path) -> Path:
+def build_archive(folder: Path) -> Path:
     subprocess.run([sys.executable, "-m", "scripts.build_image", str(folder)], cwd=ROOT, check=True)
     (archive,) = folder.glob("*.oci.tar")
     return archive
@@ -32,7 +32,7 @@ def built(folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return built(tmp_path_factory.mktemp("image"))
+    return build_archive(tmp_path_factory.mktemp("image"))
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +113,7 @@ def check_bounds(container: Container) -> None:
 
 
 def test_two_builds_are_identical(archive: Path, tmp_path: Path) -> None:
-    second_archive = built(tmp_path)
+    second_archive = build_archive(tmp_path)
     assert second_archive.read_bytes() == archive.read_bytes()
 
 

@@ -166,11 +166,11 @@ def test_the_tracker_under_the_shops_own_domain(
     """The cookie belongs to the shop, and the address is the visitor's, regardless of headers."""
     addresses: list[str | None] = []
 
-    def noted(*arguments: Any) -> str | None:
+    def note_address(*arguments: Any) -> str | None:
         addresses.append(client_address(*arguments))
         return addresses[-1]
 
-    monkeypatch.setattr(endpoint, "client_address", noted)
+    monkeypatch.setattr(endpoint, "client_address", note_address)
     site = make_site(stage, "", (f"https://{SHOP}",))
     script = proxy.get(f"https://{SHOP}/hw/t.js")
     assert script.status == 200

@@ -77,15 +77,15 @@ def test_notes_have_links_that_work_elsewhere() -> None:
 
 
 @pytest.mark.usefixtures("images")
-@pytest.mark.parametrize("what", publish.TARGETS)
+@pytest.mark.parametrize("target", publish.TARGETS)
 def test_what_is_published_is_named(
-    what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    target: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GITHUB_OUTPUT", str(tmp_path / "output"))
-    publish.main([what, str(tmp_path), "--dry-run"])
+    publish.main([target, str(tmp_path), "--dry-run"])
     output = capsys.readouterr().out
     assert __version__ in output
-    if what == "image":
+    if target == "image":
         name, digest = (tmp_path / "output").read_text().splitlines()
         assert name == f"name={read_project()['image']}"
         assert digest.startswith("digest=sha256:")

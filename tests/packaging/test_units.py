@@ -38,7 +38,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def printed(programs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]]:
+def results(programs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]]:
     """The results of starting, backing up, reloading and stopping."""
     folder = tmp_path_factory.mktemp("machine")
     output = folder / "printed"
@@ -57,16 +57,16 @@ def printed(programs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         machine.wait()
 
 
-def test_it_works(printed: list[str]) -> None:
+def test_it_works(results: list[str]) -> None:
     """It starts, keeps running through a reload, and stops in order."""
-    assert {"started 200", "reloaded 200", "Result=success", "NRestarts=0"} <= {*printed}, printed
+    assert {"started 200", "reloaded 200", "Result=success", "NRestarts=0"} <= {*results}, results
 
 
-def test_it_is_confined(printed: list[str]) -> None:
-    assert {"account headwater", "CapEff:\t0000000000000000", "NoNewPrivs:\t1", "Seccomp:\t2"} <= {*printed}
+def test_it_is_confined(results: list[str]) -> None:
+    assert {"account headwater", "CapEff:\t0000000000000000", "NoNewPrivs:\t1", "Seccomp:\t2"} <= {*results}
 
 
-def test_it_is_backed_up_and_keeps_the_journal_of_erasures(printed: list[str]) -> None:
+def test_it_is_backed_up_and_keeps_the_journal_of_erasures(results: list[str]) -> None:
     """The journal is next to the backups, where a restore finds it. The service writes it, not the backup."""
-    assert {"backup 1", "journal headwater"} <= {*printed}, printed
-    assert [line for line in printed if "Read-only file system" in line] == []
+    assert {"backup 1", "journal headwater"} <= {*results}, results
+    assert [line for line in results if "Read-only file system" in line] == []

@@ -124,7 +124,7 @@ def test_its_metadata(wheel: Path) -> None:
     assert bill == (ROOT / "requirements" / "headwater.cdx.json").read_bytes()
 
 
-def fresh(folder: Path, wheel: Path) -> Path:
+def make_environment(folder: Path, wheel: Path) -> Path:
     """Return the programs of a new environment with the wheel and the pinned versions of its dependencies."""
     uv("venv", "--python", sys.executable, str(folder))
     uv("pip", "install", "--python", str(folder / "bin" / "python"), str(wheel),
@@ -137,7 +137,7 @@ def test_a_fresh_environment_demonstrates(wheel: Path, tmp_path: Path) -> None:
     """From the wheel to the first acknowledged event. The seconds are printed (`-s`)."""
     start, empty = time.monotonic(), tmp_path / "empty"
     empty.mkdir()
-    programs = fresh(tmp_path / "environment", wheel)
+    programs = make_environment(tmp_path / "environment", wheel)
     installed_at = time.monotonic()
     assert output([str(programs / "headwater"), "--version"], empty) == f"headwater {__version__}\n"
     demo = run([str(programs / "headwater"), "demo", "--port", "0"], empty)

@@ -40,7 +40,7 @@ def changes(stage: Stage) -> int:
     return row[0]
 
 
-def checked(stage: Stage) -> tuple[int, int, int]:
+def check_totals(stage: Stage) -> tuple[int, int, int]:
     days = list(check_space(stage.connection, stage.space_id))
     return (
         sum(day.events for day in days), sum(day.wrong for day in days),

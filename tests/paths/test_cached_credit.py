@@ -24,18 +24,18 @@ def changes(*pairs: tuple[int, int]) -> EventChanges:
     return EventChanges(np.array(events), np.array(numbers))
 
 
-def find_seconds(known: CachedCredit, seen: EventChanges) -> dict[int, int]:
-    events, seconds, are_known = known.find_seconds(seen)
+def find_seconds(cached_credit: CachedCredit, changes: EventChanges) -> dict[int, int]:
+    events, seconds, are_known = cached_credit.find_seconds(changes)
     return dict(zip(events[are_known].tolist(), seconds[are_known].tolist(), strict=True))
 
 
 @pytest.fixture
-def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The reads of the application, which runs in this process: postings and changes."""
     reads: list[str] = []
     execute = Statement.execute
 
-    async def noting(self: Statement, connection: Any, values: Any) -> Any:
+    async def note_read(self: Statement, connection: Any, values: Any) -> Any:
         if b"AS changed (id)" in self.text:
             reads.append("changed")
         return await execute(self, connection, values)
@@ -46,12 +46,12 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         reads.extend("postings" for _ in postings)
         return unpacked(postings, *rule)
 
-    monkeypatch.setattr(Statement, "execute", noting)
+    monkeypatch.setattr(Statement, "execute", note_read)
     monkeypatch.setattr("headwater.attribution.paths.credit_scan.read_all_postings", reading)
     return reads
 
 
-def test_it_works(stage: Stage, api: Api, read: list[str]) -> None:
+def test_it_works(stage: Stage, api: Api, reads: list[str]) -> None:
     """A list is read once, and after that only its changes."""
     events: list[int] = []
     for day in range(3):
@@ -63,23 +63,23 @@ def test_it_works(stage: Stage, api: Api, read: list[str]) -> None:
         pass
     note_events(stage.connection, stage.space_id, events[1:2])
 
-    def listed() -> tuple[list[int], list[str]]:
-        read.clear()
-        return [row["id"] for row in api.rows(**OF_EMAIL)], list(read)
+    def list_events() -> tuple[list[int], list[str]]:
+        reads.clear()
+        return [row["id"] for row in api.rows(**OF_EMAIL)], list(reads)
 
-    assert listed() == (events, [*3 * ["postings"], "changed"])
-    assert listed() == (events, [])
+    assert list_events() == (events, [*3 * ["postings"], "changed"])
+    assert list_events() == (events, [])
     stage.touchpoint(contact_id, "direct", occurred_at=event_time - timedelta(hours=1))
     note_events(stage.connection, stage.space_id, events[2:])
-    assert listed() == (events[:2], ["changed"])
-    assert listed() == (events[:2], [])
+    assert list_events() == (events[:2], ["changed"])
+    assert list_events() == (events[:2], [])
     note_events(stage.connection, stage.space_id, events[2:])
-    assert listed() == (events[:2], ["changed"])  # the order of two changes is unknown
-    assert listed() == (events[:2], ["changed"])
+    assert list_events() == (events[:2], ["changed"])  # the order of two changes is unknown
+    assert list_events() == (events[:2], ["changed"])
     while build_next(stage.connection, stage.space_id):
         pass
-    assert listed() == (events[:2], 2 * ["postings"])  # two days are rewritten
-    assert listed() == (events[:2], [])
+    assert list_events() == (events[:2], 2 * ["postings"])  # two days are rewritten
+    assert list_events() == (events[:2], [])
 
 
 def test_only_events_with_one_change_are_remembered() -> None:

@@ -33,10 +33,10 @@ def purchases(stage: Stage) -> list[int]:
     return events
 
 
-def build_all(stage: Stage, few: int = postings.FEW) -> None:
-    """Build segments; sources with more than `few` events have no postings."""
+def build_all(stage: Stage, rare_limit: int = postings.FEW) -> None:
+    """Build segments; sources with more than `rare_limit` events have no postings."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(postings, "FEW", few)
+        patch.setattr(postings, "FEW", rare_limit)
         while build_next(stage.connection, stage.space_id):
             pass
 
@@ -46,69 +46,69 @@ def ids(api: Api, **params: Any) -> list[int]:
 
 
 @pytest.fixture
-def walks(monkeypatch: pytest.MonkeyPatch) -> list[credit_scan.CreditScan]:
+def scans(monkeypatch: pytest.MonkeyPatch) -> list[credit_scan.CreditScan]:
     """The scans of the application, which runs in this process."""
     scans: list[credit_scan.CreditScan] = []
     right = credit_scan.CreditScan.__init__
 
-    def noting(self: credit_scan.CreditScan, *arguments: Any, **options: Any) -> None:
+    def note_scan(self: credit_scan.CreditScan, *arguments: Any, **options: Any) -> None:
         scans.append(self)
         right(self, *arguments, **options)
 
-    monkeypatch.setattr(credit_scan.CreditScan, "__init__", noting)
+    monkeypatch.setattr(credit_scan.CreditScan, "__init__", note_scan)
     return scans
 
 
 Walks = list[credit_scan.CreditScan]
 
 
-def test_it_works(stage: Stage, api: Api, purchases: list[int], walks: Walks) -> None:
+def test_it_works(stage: Stage, api: Api, purchases: list[int], scans: Walks) -> None:
     build_all(stage)
     assert ids(api) == purchases[::3]
     assert ids(api, per_page=2) == purchases[::3][:2]
-    assert [walk.stopped_at for walk in walks] == [None, None]
+    assert [walk.stopped_at for walk in scans] == [None, None]
 
 
-@pytest.mark.parametrize("few", [0, postings.FEW])
+@pytest.mark.parametrize("rare_limit", [0, postings.FEW])
 def test_sources_that_are_common_or_rare(
-    stage: Stage, api: Api, purchases: list[int], walks: Walks, few: int
+    stage: Stage, api: Api, purchases: list[int], scans: Walks, rare_limit: int
 ) -> None:
-    build_all(stage, few)
+    build_all(stage, rare_limit)
     for model, window in product(("last_touch", "linear"), (0, 7)):
         expected = purchases if model == "linear" else purchases[::3]
         assert ids(api, attribution_model=model, attribution_window=window) == expected
-        by_mask = (model, window, few) == ("linear", 0, 0)
-        assert (walks[-1].stopped_at is not None) == by_mask
+        by_mask = (model, window, rare_limit) == ("linear", 0, 0)
+        assert (scans[-1].stopped_at is not None) == by_mask
 
 
 def test_a_source_that_is_common_on_some_days(
-    stage: Stage, api: Api, purchases: list[int], walks: Walks
+    stage: Stage, api: Api, purchases: list[int], scans: Walks
 ) -> None:
     build_all(stage, 0)
     note_events(stage.connection, stage.space_id, purchases[::2])
     build_all(stage)
     assert ids(api) == purchases[::3]
-    assert walks[0].stopped_at is None
+    assert scans[0].stopped_at is None
 
 
-def test_nothing_is_built_yet(api: Api, purchases: list[int], walks: Walks) -> None:
+def test_nothing_is_built_yet(api: Api, purchases: list[int], scans: Walks) -> None:
     assert ids(api) == purchases[::3]
-    assert walks[0].stopped_at is None
+    assert scans[0].stopped_at is None
 
 
 @pytest.mark.parametrize("bound", ["MOST_LIVE_EVENTS", "MOST_READ_FOR_PICKS"])
 def test_too_much_that_is_not_in_postings(
-    stage: Stage, api: Api, purchases: list[int], walks: Walks, monkeypatch: pytest.MonkeyPatch, bound: str
+    stage: Stage, api: Api, purchases: list[int], scans: Walks, monkeypatch: pytest.MonkeyPatch, bound: str
 ) -> None:
     monkeypatch.setattr(credit_scan, bound, 0)
     if bound == "MOST_READ_FOR_PICKS":
-        build_all(stage, few=0)
+        build_all(stage, rare_limit=0)
     assert ids(api) == purchases[::3]
-    assert walks[0].stopped_at is not None
+    assert scans[0].stopped_at is not None
 
 
 def test_damaged_postings_are_not_believed(
-    stage: Stage, api: Api, purchases: list[int], walks: Walks
+    stage: Stage, api: Api, purchases: list[int], scans: Walks
 ) -> None:
     build_all(stage)
     stage.connection.execute(
@@ -118,22 +118,22 @@ def test_damaged_postings_are_not_believed(
         (stage.space_id,),
     )
     assert ids(api) == purchases[::3]
-    assert walks[0].stopped_at is not None
+    assert scans[0].stopped_at is not None
 
 
 def test_events_that_do_not_meet_other_conditions(
-    stage: Stage, api: Api, purchases: list[int], walks: Walks, monkeypatch: pytest.MonkeyPatch
+    stage: Stage, api: Api, purchases: list[int], scans: Walks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(page_walk, "MAX_CANDIDATES", 2)
     query = "UPDATE events SET amount = 7 WHERE space_id = %s AND id = ANY(%s)"
     stage.connection.execute(query, (stage.space_id, purchases[6:]))
     build_all(stage)
     assert ids(api, amount_min=7, amount_max=7, per_page=1) == [purchases[6]]
-    assert walks[0].stopped_at is not None
+    assert scans[0].stopped_at is not None
 
 
 def test_more_events_in_one_second_than_are_worth_it(
-    stage: Stage, api: Api, walks: Walks, monkeypatch: pytest.MonkeyPatch
+    stage: Stage, api: Api, scans: Walks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(credit_scan, "MOST_LIVE_EVENTS", 5)
     contact_id = stage.contact()
@@ -143,7 +143,7 @@ def test_more_events_in_one_second_than_are_worth_it(
     note_events(stage.connection, stage.space_id, [*events, later])
     build_all(stage)
     assert ids(api, per_page=4) == [later, *events[:4:-1]]
-    assert walks[0].stopped_at is not None
+    assert scans[0].stopped_at is not None
 
 
 def test_a_page_in_the_middle_reads_no_further_than_it_has_to(

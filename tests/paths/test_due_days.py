@@ -11,23 +11,23 @@ import pytest
 from headwater.attribution.paths import builder
 from headwater.attribution.paths.builder import Builder, DueRule, build_next, make_paths_duty
 from headwater.database.jobs.connection import connect
-from tests.paths.segments import changes, checked, event, segments
+from tests.paths.segments import changes, check_totals, event, segments
 from tests.support.factories import NOON, Stage
 
 HOUR = timedelta(hours=1)
 
 
-@pytest.mark.parametrize(("limit", "built"), [("MOST_CHANGES", 2), ("MOST_PARTS", 2)])
-def test_it_works(stage: Stage, monkeypatch: pytest.MonkeyPatch, limit: str, built: int) -> None:
+@pytest.mark.parametrize(("limit", "segment_count"), [("MOST_CHANGES", 2), ("MOST_PARTS", 2)])
+def test_it_works(stage: Stage, monkeypatch: pytest.MonkeyPatch, limit: str, segment_count: int) -> None:
     for days in range(5):
         event(stage, stage.contact(), event_time=NOON - days * 24 * HOUR)
     with monkeypatch.context() as patch:
-        patch.setattr(builder, limit, built)
+        patch.setattr(builder, limit, segment_count)
         assert build_next(stage.connection, stage.space_id)
-    assert len(segments(stage)) == built
-    assert changes(stage) == 5 - built
+    assert len(segments(stage)) == segment_count
+    assert changes(stage) == 5 - segment_count
     assert build_next(stage.connection, stage.space_id)
-    assert checked(stage) == (5, 0, 0)
+    assert check_totals(stage) == (5, 0, 0)
     assert not build_next(stage.connection, stage.space_id)
 
 
@@ -45,10 +45,10 @@ def test_few_changes_wait_a_while(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize(
-    ("waiting", "minutes", "due"), [(2, 61, False), (2, 599, False), (2, 601, True), (4, 61, True)]
+    ("waiting", "minutes", "is_expected"), [(2, 61, False), (2, 599, False), (2, 601, True), (4, 61, True)]
 )
 def test_the_fewer_wait_in_a_space_the_longer_they_wait(
-    stage: Stage, waiting: int, minutes: int, due: bool
+    stage: Stage, waiting: int, minutes: int, is_expected: bool
 ) -> None:
     forget_others(stage)
     patient = DueRule(many=3, patience=timedelta(hours=1))
@@ -58,8 +58,8 @@ def test_the_fewer_wait_in_a_space_the_longer_they_wait(
         "UPDATE pending_paths SET changed_at = now() - %s WHERE space_id = %s",
         (timedelta(minutes=minutes), stage.space_id),
     )
-    assert is_due(stage, patient) == due
-    assert build_next(stage.connection, stage.space_id, patient) == due
+    assert is_due(stage, patient) == is_expected
+    assert build_next(stage.connection, stage.space_id, patient) == is_expected
 
 
 def test_days_that_were_found_are_built_before_others_are_looked_for(
@@ -76,7 +76,7 @@ def test_days_that_were_found_are_built_before_others_are_looked_for(
     assert worker.build_next(stage.connection, stage.space_id)
     assert changes(stage) == 2
     assert worker.build_next(stage.connection, stage.space_id)
-    assert checked(stage) == (7, 0, 0)
+    assert check_totals(stage) == (7, 0, 0)
     assert not worker.build_next(stage.connection, stage.space_id)
 
 
@@ -90,17 +90,17 @@ def is_due(stage: Stage, rule: DueRule) -> bool:
     return stage.space_id in make_paths_duty(0, rule).waiting(stage.connection)
 
 
-@pytest.mark.parametrize(("of_the_day_before", "first"), [(3, 0), (4, 1)])
+@pytest.mark.parametrize(("day_before_events", "first_day"), [(3, 0), (4, 1)])
 def test_the_day_with_most_changes_is_first_and_of_equal_ones_the_latest(
-    stage: Stage, of_the_day_before: int, first: int
+    stage: Stage, day_before_events: int, first_day: int
 ) -> None:
     days = [NOON.date(), (NOON - 24 * HOUR).date()]
     for _ in range(2):
         event(stage, stage.contact())
-    for _ in range(of_the_day_before):
+    for _ in range(day_before_events):
         event(stage, stage.contact(), event_time=NOON - 24 * HOUR)
     assert build_next(stage.connection, stage.space_id, DueRule(patience=timedelta(), most_days=1))
-    assert [segment.day for segment in segments(stage)] == [days[first]]
+    assert [segment.day for segment in segments(stage)] == [days[first_day]]
 
 
 def test_a_day_that_another_worker_builds_is_left_to_it(database_url: str, stage: Stage) -> None:
@@ -113,7 +113,7 @@ def test_a_day_that_another_worker_builds_is_left_to_it(database_url: str, stage
         assert [segment.day for segment in segments(stage)] == [(NOON - 24 * HOUR).date()]
         assert not build_next(stage.connection, stage.space_id)
     assert build_next(stage.connection, stage.space_id)
-    assert checked(stage) == (2, 0, 0)
+    assert check_totals(stage) == (2, 0, 0)
 
 
 def test_a_day_that_another_worker_has_built_meanwhile_is_passed(
@@ -131,4 +131,4 @@ def test_a_day_that_another_worker_has_built_meanwhile_is_passed(
         monkeypatch.setattr(builder, "_build_day", build_after_another)
         assert build_next(stage.connection, stage.space_id)
     assert changes(stage) == 0
-    assert checked(stage) == (2, 0, 0)
+    assert check_totals(stage) == (2, 0, 0)

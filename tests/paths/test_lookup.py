@@ -22,20 +22,24 @@ def test_it_works() -> None:
 
 
 @given(NUMBERS, st.lists(CLOSE | FAR))
-def test_a_table_and_halving_find_the_same(known: set[int], wanted: list[int]) -> None:
-    ascending = sorted(known)
-    places, among = find_positions(numbers(ascending), numbers(wanted))
-    assert among.tolist() == [value in known for value in wanted]
-    assert places[among].tolist() == [ascending.index(value) for value in wanted if value in known]
-    assert are_among(numbers(ascending), numbers(wanted)).tolist() == among.tolist()
-    many = np.repeat(numbers(wanted), 300)
+def test_a_table_and_halving_find_the_same(known_values: set[int], searched_values: list[int]) -> None:
+    ascending = sorted(known_values)
+    places, among = find_positions(numbers(ascending), numbers(searched_values))
+    assert among.tolist() == [value in known_values for value in searched_values]
+    assert places[among].tolist() == [
+        ascending.index(value) for value in searched_values if value in known_values
+    ]
+    assert are_among(numbers(ascending), numbers(searched_values)).tolist() == among.tolist()
+    many = np.repeat(numbers(searched_values), 300)
     assert are_among(numbers(ascending), many).tolist() == np.repeat(among, 300).tolist()
     number_map = NumberMap(numbers(ascending), numbers(range(len(ascending))), nothing=-1)
-    assert number_map.find(numbers(wanted)).tolist() == np.where(among, places, -1).tolist()
+    assert number_map.find(numbers(searched_values)).tolist() == np.where(among, places, -1).tolist()
 
 
 @given(st.sets(st.integers(0, 300)), st.lists(st.integers(0, 255)))
-def test_numbers_are_found_among_values_of_one_octet(known: set[int], wanted: list[int]) -> None:
-    values = np.repeat(np.array(wanted, dtype=np.uint8), 300)
-    flags = are_among(numbers(sorted(known)), values)
-    assert flags.tolist() == [value in known for value in values.tolist()]
+def test_numbers_are_found_among_values_of_one_octet(
+    known_values: set[int], searched_values: list[int]
+) -> None:
+    values = np.repeat(np.array(searched_values, dtype=np.uint8), 300)
+    flags = are_among(numbers(sorted(known_values)), values)
+    assert flags.tolist() == [value in known_values for value in values.tolist()]

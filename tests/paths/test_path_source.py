@@ -34,7 +34,7 @@ def test_it_works(database_url: str, connection: psycopg.Connection) -> None:
     assert first._replace(space_id=2) == other_space_source
 
 
-def test_of_another_database(database_url: str) -> None:
+def test_another_database_is_another_source(database_url: str) -> None:
     """Another database on the same server is another source, although the rest is equal."""
 
     async def fetch(name: str) -> PathSource:

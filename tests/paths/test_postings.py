@@ -39,13 +39,13 @@ people = st.lists(
 )
 
 
-def list_path(touches: Sequence[tuple[int, str]], second: int, window: int) -> list[Touch]:
+def list_path(touches: Sequence[tuple[int, str]], event_second: int, window: int) -> list[Touch]:
     """Return the touches within the window of an event at a second of the day, oldest first."""
     oldest_first = sorted(touches, key=lambda touch: -touch[0])
     return [
         Touch(nth, 0, None, MIDNIGHT - timedelta(seconds=age), source)
         for nth, (age, source) in enumerate(oldest_first)
-        if age + second >= 0 and (window == 0 or age + second <= window * DAY)
+        if age + event_second >= 0 and (window == 0 or age + event_second <= window * DAY)
     ]
 
 
@@ -69,7 +69,7 @@ def pack(persons: Sequence[Person]) -> tuple[PathData, dict[int, tuple[Person, i
     return PathData(columns, ("purchase",), len(events), len(rows[Column.SOURCES])), events
 
 
-def credited_by(postings: Postings, model: str, window: int) -> Counter[tuple[int, int, int]]:
+def list_credit(postings: Postings, model: str, window: int) -> Counter[tuple[int, int, int]]:
     """Return event, second of the day and source of all credit under a model in a window."""
     counts: Counter[tuple[int, int, int]] = Counter()
     begin = 0
@@ -85,10 +85,10 @@ def test_it_works() -> None:
     paths, _ = pack([([(10 * DAY, "email"), (2 * DAY, "google_ads"), (DAY, "direct")], [0])])
     postings = make_postings(paths)
     assert postings.sources == sorted(SOURCE_IDS[name] for name in ("email", "google_ads", "direct"))
-    assert credited_by(postings, "last_touch", 7) == {(1000, 0, SOURCE_IDS["direct"]): 1}
-    assert credited_by(postings, "last_non_direct_touch", 1) == {(1000, 0, SOURCE_IDS["direct"]): 1}
-    assert credited_by(postings, "first_touch", 7) == {(1000, 0, SOURCE_IDS["google_ads"]): 1}
-    assert len(credited_by(postings, "linear", 0)) == 3
+    assert list_credit(postings, "last_touch", 7) == {(1000, 0, SOURCE_IDS["direct"]): 1}
+    assert list_credit(postings, "last_non_direct_touch", 1) == {(1000, 0, SOURCE_IDS["direct"]): 1}
+    assert list_credit(postings, "first_touch", 7) == {(1000, 0, SOURCE_IDS["google_ads"]): 1}
+    assert len(list_credit(postings, "linear", 0)) == 3
 
 
 @given(people)
@@ -105,7 +105,7 @@ def test_every_model_and_window(persons: list[Person]) -> None:
             for event_id, (person, second) in events.items()
             for touch, _ in weights(model, list_path(person[0], second, window), TRAINED_MODEL)
         }
-        credit_counts = credited_by(postings, model, window)
+        credit_counts = list_credit(postings, model, window)
         if model == "linear_paid":  # uses the bit of linear, read only for paid sources
             paid = {SOURCE_IDS[name] for name in SOME_SOURCES if name.endswith("_ads")}
             credit_counts = Counter({key: count for key, count in credit_counts.items() if key[2] in paid})
@@ -147,7 +147,7 @@ def test_common_sources_have_no_postings() -> None:
     postings = make_postings(many_events({"email": 2400, "yelp": 101, "capterra": 100}, 2400))
     assert postings.common_sources == source_mask([SOURCE_IDS["email"], SOURCE_IDS["yelp"]])
     assert postings.sources == [SOURCE_IDS["capterra"]]
-    assert len(credited_by(postings, "linear", 0)) == 100
+    assert len(list_credit(postings, "linear", 0)) == 100
 
 
 def test_of_few_events_every_source_has_postings() -> None:

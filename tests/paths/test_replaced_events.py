@@ -9,14 +9,14 @@ import pytest
 
 from headwater.attribution.paths.builder import build_next
 from headwater.attribution.paths.upkeep import check_space
-from tests.support.pipeline import by, event, new_stage
+from tests.support.pipeline import add_sender, event, new_stage
 
 
 @pytest.mark.parametrize("key", ["order_id", "idempotency_key"])
 def test_it_works(connection: psycopg.Connection, key: str) -> None:
     stage = new_stage(connection)
     for sender in ("browser", "webhook"):
-        stage.run(by(sender, event(email="a@example.com", amount="10", **{key: "o1"})))
+        stage.run(add_sender(sender, event(email="a@example.com", amount="10", **{key: "o1"})))
         while build_next(connection, stage.space_id):
             pass
         (day,) = check_space(connection, stage.space_id)

@@ -19,7 +19,7 @@ from headwater.spaces.settings_input import read_changes
 from headwater.spaces.spaces import change_space
 from tests.support.factories import NOON
 from tests.support.factories import Stage as Rows
-from tests.support.pipeline import MINUTE, Stage, by, event, touch
+from tests.support.pipeline import MINUTE, Stage, add_sender, event, touch
 from tests.support.reading_fixtures import RANGE, Api
 
 SetPhrases = Callable[[Mapping[str, str]], None]
@@ -52,10 +52,10 @@ def answers(queue: Stage) -> list[StoredAnswer]:
     return fetch_answers(queue.connection, queue.space_id, 0, 1 << 60, 1_000)
 
 
-def reread(queue: Stage, most: int = 2_000) -> int:
+def reread(queue: Stage, limit: int = 2_000) -> int:
     """Reread everything, and return the number of batches."""
     pieces = 0
-    while reread_next(queue.connection, queue.space_id, most):
+    while reread_next(queue.connection, queue.space_id, limit):
         pieces += 1
     return pieces
 
@@ -93,7 +93,7 @@ def test_nothing_is_read_anew_where_nothing_changed(queue: Stage, set_phrases: S
 
 def test_an_answer_outlives_the_event_of_the_page(queue: Stage) -> None:
     first, second = queue.run(
-        by("browser", event(trk_token="t", heard_about_us="tv", **ORDER)),
+        add_sender("browser", event(trk_token="t", heard_about_us="tv", **ORDER)),
         event(email="a@b.org", trk_token="t", **ORDER),
     )
     assert answers(queue) == [(second, "tv", "tv")]

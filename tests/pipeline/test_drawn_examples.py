@@ -16,14 +16,14 @@ SOMEBODY = Contact(1, 0)
 PHONE, LAPTOP = "phone", "laptop"
 
 
-def at(clock: str) -> int:
+def clock_time(clock: str) -> int:
     hours, minutes = clock.split(":")
     return (int(hours) * 60 + int(minutes)) * MINUTE
 
 
 def view(number: int, clock: str, source: str, campaign: str | None, device: str = PHONE) -> View:
     rule = DIRECTLY if source == "direct" else "click_id"
-    page_view = View(number, at(clock), device, SOMEBODY)
+    page_view = View(number, clock_time(clock), device, SOMEBODY)
     page_view.origin = ViewOrigin(rule, SOURCE_IDS[source], Ad(campaign_name=campaign))
     page_view.campaign = campaign
     return page_view
@@ -48,7 +48,7 @@ def test_one_visit_of_two_campaigns(order: tuple[int, ...]) -> None:
     arrive(ContactPath(0), *(views[index] for index in order))
     assert [page_view.claims for page_view in views] == [True, False, True]
     assert {(page_view.visit.surviving().first, page_view.visit.surviving().last) for page_view in views} == {
-        (at("10:00"), at("10:45"))
+        (clock_time("10:00"), clock_time("10:45"))
     }
 
 
@@ -74,7 +74,7 @@ def test_a_path_of_three_page_views() -> None:
     spring, summer, direct = journey()
     path = ContactPath(0)
     arrive(path, spring, summer, direct)
-    purchase = path.add_event(at("11:00"))
+    purchase = path.add_event(clock_time("11:00"))
     assert [spring.is_touch, summer.is_touch, direct.is_touch] == [True, True, False]
     assert purchase.source_mask == bits("google_ads", "facebook_ads")
 
@@ -91,26 +91,28 @@ def test_what_arrives_late_takes_a_direct_touch_back() -> None:
     spring, summer, direct = journey()
     path = ContactPath(0)
     arrive(path, spring, direct)
-    purchase = path.add_event(at("11:00"))
+    purchase = path.add_event(clock_time("11:00"))
     assert direct.is_touch
     arrive(path, summer)
     assert not direct.is_touch
     assert purchase.source_mask == bits("google_ads", "facebook_ads", "direct")
 
 
-@pytest.mark.parametrize(("clock", "repeats"), [("10:15", True), ("10:30", True), ("10:31", False)])
-def test_a_campaign_named_again_makes_no_second_touch(clock: str, repeats: bool) -> None:
+@pytest.mark.parametrize(("clock", "is_repeated"), [("10:15", True), ("10:30", True), ("10:31", False)])
+def test_a_campaign_named_again_makes_no_second_touch(clock: str, is_repeated: bool) -> None:
     path = ContactPath(0)
     arrive(path, journey()[0])
     ad = Ad(campaign_name="spring")
     google = SOURCE_IDS["google_ads"]
-    second_touch = Touch(occurred_at=at(clock), source_id=google, source_rule="trk_source", ad=ad, url=None)
-    assert path.repeats(second_touch) is repeats
+    second_touch = Touch(
+        occurred_at=clock_time(clock), source_id=google, source_rule="trk_source", ad=ad, url=None
+    )
+    assert path.repeats(second_touch) is is_repeated
 
 
 def test_merged_paths_are_one() -> None:
     path, other_path = ContactPath(0), ContactPath(0)
-    purchase = path.add_event(at("11:00"))
+    purchase = path.add_event(clock_time("11:00"))
     arrive(other_path, journey()[0])
     path.absorb(other_path)
     assert purchase.source_mask == path.source_mask == bits("google_ads")

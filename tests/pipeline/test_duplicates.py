@@ -17,11 +17,11 @@ def buy(**values: object) -> object:
     return event(trk_token="t1", **values)
 
 
-@pytest.mark.parametrize("apart", [True, False])
+@pytest.mark.parametrize("in_two_batches", [True, False])
 @pytest.mark.parametrize("key", ["idempotency_key", "order_id"])
-def test_it_works(stage: Stage, key: str, *, apart: bool) -> None:
+def test_it_works(stage: Stage, key: str, *, in_two_batches: bool) -> None:
     first, second = stage.put(buy(**{key: "1"}), buy(**{key: "1"}))
-    stage.process(limit=1 if apart else 10)
+    stage.process(limit=1 if in_two_batches else 10)
     assert stage.values("events", "id") == [first]
     assert stage.rows("duplicates", "id", "reason", "event_id") == [(second, key, first)]
     assert stage.values("inbox", "id") == []
@@ -35,8 +35,8 @@ def test_the_same_key_under_another_name_is_another_event(stage: Stage) -> None:
     assert len(stage.values("events", "id")) == 2
 
 
-@pytest.mark.parametrize("apart", [True, False])
-def test_upsells_neither_are_dropped_by_order_nor_cause_drops(stage: Stage, *, apart: bool) -> None:
+@pytest.mark.parametrize("in_two_batches", [True, False])
+def test_upsells_neither_are_dropped_by_order_nor_cause_drops(stage: Stage, *, in_two_batches: bool) -> None:
     stage.put(
         buy(order_id="1", is_upsell=True),
         buy(order_id="1"),
@@ -44,7 +44,7 @@ def test_upsells_neither_are_dropped_by_order_nor_cause_drops(stage: Stage, *, a
         buy(order_id="1", event_name="upsell_purchase"),
         buy(order_id="1", event_name="upsell_purchase"),
     )
-    stage.process(limit=1 if apart else 10)
+    stage.process(limit=1 if in_two_batches else 10)
     assert len(stage.values("events", "id")) == 5
 
 

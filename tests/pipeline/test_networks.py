@@ -42,12 +42,12 @@ def run(database_url: str) -> Callable[[Callable[[psycopg.AsyncConnection], Any]
 
 
 @pytest.fixture
-def put(run: Callable[..., Any]) -> Change:
-    def put(stage: Stage, name: str, *spellings: str, platform: str | None = None) -> None:
+def add_network(run: Callable[..., Any]) -> Change:
+    def add_network(stage: Stage, name: str, *spellings: str, platform: str | None = None) -> None:
         network = read_network({"name": name, "spellings": [*spellings], "platform": platform})
         run(lambda connection: put_network(connection, stage.space_id, network))
 
-    return put
+    return add_network
 
 
 @pytest.fixture
@@ -77,10 +77,10 @@ def send(stage: Stage, link: str = LINK) -> None:
     )
 
 
-def test_it_works(stage: Stage, put: Change, remove: Change) -> None:
+def test_it_works(stage: Stage, add_network: Change, remove: Change) -> None:
     send(stage)
     assert sources(stage) == [OTHER] * 3
-    put(stage, "taboola_ads")
+    add_network(stage, "taboola_ads")
     reclassify(stage)
     assert sources(stage) == [FIRST_NUMBER] * 3
     assert stage.rows("hits", "source_id", "touch->>'rule'") == [(FIRST_NUMBER, "own_network_paid")]
@@ -91,12 +91,12 @@ def test_it_works(stage: Stage, put: Change, remove: Change) -> None:
     remove(stage, "taboola_ads")
     reclassify(stage)
     assert set(sources(stage)) == {OTHER}
-    put(stage, "taboola_ads")
+    add_network(stage, "taboola_ads")
     reclassify(stage)
     assert set(sources(stage)) == {FIRST_NUMBER}, "it has its number again"
 
 
-def test_the_past_is_what_it_would_have_been(connection: psycopg.Connection, put: Change) -> None:
+def test_the_past_is_what_it_would_have_been(connection: psycopg.Connection, add_network: Change) -> None:
     """Two dozen networks, added before or after their links were received, give the same sources."""
     early, late = new_stage(connection), new_stage(connection)
     links = [
@@ -108,7 +108,7 @@ def test_the_past_is_what_it_would_have_been(connection: psycopg.Connection, put
         )
     ]  # fmt: skip
     for stem in STEMS:
-        put(early, f"{stem}_ads", f"{stem}.example")
+        add_network(early, f"{stem}_ads", f"{stem}.example")
     for stage in (early, late):
         stage.run(
             *[
@@ -121,7 +121,7 @@ def test_the_past_is_what_it_would_have_been(connection: psycopg.Connection, put
             ]
         )
     for stem in STEMS:
-        put(late, f"{stem}_ads", f"{stem}.example")
+        add_network(late, f"{stem}_ads", f"{stem}.example")
     reclassify(late)
     columns = ("source_id", "source_rule")
     assert late.rows("touchpoints", *columns) == early.rows("touchpoints", *columns)
@@ -129,8 +129,10 @@ def test_the_past_is_what_it_would_have_been(connection: psycopg.Connection, put
     assert len(set(sources(early)) - {*SOURCE_IDS.values()}) == len(STEMS)
 
 
-def test_what_was_declared_beside_a_link_is_turned_back(stage: Stage, put: Change, remove: Change) -> None:
-    put(stage, "taboola_ads", "tbl")
+def test_what_was_declared_beside_a_link_is_turned_back(
+    stage: Stage, add_network: Change, remove: Change
+) -> None:
+    add_network(stage, "taboola_ads", "tbl")
     named_event, paid_event, sent_touchpoint, unpaid_event = stage.run(
         event(email="a@b.org", trk_source="taboola_ads"),
         event(email="b@b.org", trk_source="TBL", trk_type="cpc"),
@@ -142,7 +144,7 @@ def test_what_was_declared_beside_a_link_is_turned_back(stage: Stage, put: Chang
         FIRST_NUMBER
     ] * 3
     assert sources[unpaid_event] == SOURCE_IDS["referral"], "nothing says paid"
-    put(stage, "criteo_ads")
+    add_network(stage, "criteo_ads")
     reclassify(stage)
     assert dict(stage.rows("touchpoints", "id", "source_id")) == sources, "of no concern to others"
     remove(stage, "taboola_ads")
@@ -152,22 +154,22 @@ def test_what_was_declared_beside_a_link_is_turned_back(stage: Stage, put: Chang
     assert sources[paid_event] == OTHER, "it was paid for"
 
 
-def test_another_spelling(stage: Stage, put: Change) -> None:
+def test_another_spelling(stage: Stage, add_network: Change) -> None:
     send(stage, LINK.replace("=taboola", "=tbl"))
-    put(stage, "taboola_ads", "tbl")
+    add_network(stage, "taboola_ads", "tbl")
     reclassify(stage)
     assert sources(stage) == [FIRST_NUMBER] * 3
-    put(stage, "taboola_ads", "tab")
+    add_network(stage, "taboola_ads", "tab")
     reclassify(stage)
     assert sources(stage) == [OTHER] * 3
 
 
 def test_the_same_number_means_another_network_in_another_space(
-    connection: psycopg.Connection, put: Change, run: Callable[..., Any]
+    connection: psycopg.Connection, add_network: Change, run: Callable[..., Any]
 ) -> None:
     first, second = new_stage(connection), new_stage(connection)
-    put(first, "taboola_ads")
-    put(second, "criteo_ads")
+    add_network(first, "taboola_ads")
+    add_network(second, "criteo_ads")
     send(first)
     send(second)
     assert sources(first) == [FIRST_NUMBER] * 3
@@ -180,7 +182,7 @@ def test_the_same_number_means_another_network_in_another_space(
 
 
 @pytest.mark.parametrize(
-    ("values", "field", "named"),
+    ("values", "field", "message"),
     [
         ({"name": name}, "name", "_ads")
         for name in (
@@ -204,11 +206,11 @@ def test_the_same_number_means_another_network_in_another_space(
         ({}, "name", "required"),
     ],
 )  # fmt: skip
-def test_what_is_refused(
-    stage: Stage, put: Change, run: Callable[..., Any], values: dict[str, Any], field: str,
-    named: str,
+def test_bad_networks_are_refused(
+    stage: Stage, add_network: Change, run: Callable[..., Any], values: dict[str, Any], field: str,
+    message: str,
 ) -> None:  # fmt: skip
-    put(stage, "criteo_ads")
+    add_network(stage, "criteo_ads")
     stage.connection.execute(
         "INSERT INTO source_names (space_id, name, source) VALUES (%s, 'our-name', 'email')",
         (stage.space_id,),
@@ -216,47 +218,47 @@ def test_what_is_refused(
     with pytest.raises(Invalid) as error_info:
         run(lambda connection: put_network(connection, stage.space_id, read_network(values)))
     assert field in error_info.value.errors
-    assert named in " ".join(error_info.value.errors[field])
+    assert message in " ".join(error_info.value.errors[field])
 
 
 @pytest.mark.parametrize(
     "host", ["taboola.com", "criteo.com", "criteo.net", "adform.net", "adroll.com", "teads.tv"]
 )
-def test_hosts_of_ad_servers_are_free_to_be_named(stage: Stage, put: Change, host: str) -> None:
+def test_hosts_of_ad_servers_are_free_to_be_named(stage: Stage, add_network: Change, host: str) -> None:
     """Hosts of ad servers are only listed as PAID_OTHER, the source for networks without their own."""
-    put(stage, "server_ads", host)
+    add_network(stage, "server_ads", host)
     send(stage, f"{PAGE}?utm_source={host}&utm_medium=cpc")
     assert set(sources(stage)) == {FIRST_NUMBER}
 
 
-def test_the_limits(stage: Stage, put: Change, remove: Change) -> None:
+def test_the_limits(stage: Stage, add_network: Change, remove: Change) -> None:
     stage.connection.execute(
         "INSERT INTO paid_networks (space_id, number, name, spellings, platform)"
         " SELECT %s, 64 + n, 'n' || n || '_ads', '{}', 'n' || n FROM generate_series(0, %s) n",
         (stage.space_id, MAX_NETWORKS - 1),
     )
     with pytest.raises(Invalid):
-        put(stage, "one_more_ads")
+        add_network(stage, "one_more_ads")
     remove(stage, "n0_ads")
-    put(stage, "one_more_ads")
+    add_network(stage, "one_more_ads")
     with pytest.raises(Invalid):
-        put(stage, "n0_ads")
+        add_network(stage, "n0_ads")
     with pytest.raises(NotFound):
         remove(stage, "n0_ads")
     with pytest.raises(NotFound):
         remove(stage, "google_ads")
 
 
-def test_a_number_is_never_given_to_another(stage: Stage, put: Change) -> None:
+def test_a_number_is_never_given_to_another(stage: Stage, add_network: Change) -> None:
     stage.connection.execute(
         "INSERT INTO paid_networks (space_id, number, name, spellings, platform, removed_at)"
         " SELECT %s, number, 'old' || number || '_ads', '{}', 'p' || number, now()"
         " FROM generate_series(%s::int, %s::int) number",
         (stage.space_id, NUMBERS[0], NUMBERS[-2]),
     )
-    put(stage, "last_ads")
+    add_network(stage, "last_ads")
     with pytest.raises(Invalid) as error_info:
-        put(stage, "beyond_ads")
+        add_network(stage, "beyond_ads")
     assert str(len(NUMBERS)) in error_info.value.errors["name"][0]
-    put(stage, "old64_ads")
+    add_network(stage, "old64_ads")
     assert stage.rows("paid_networks", "number", "name")[0] == (64, "old64_ads")

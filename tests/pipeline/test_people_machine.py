@@ -52,7 +52,7 @@ identification = st.fixed_dictionaries(
         "tracking_id": st.sampled_from(("u1", "u2", "u3")),
         "trk_token": st.sampled_from(("t1", "t2", "t3")),
     },
-).filter(lambda given: "email" in given or "trk_token" in given)
+).filter(lambda collections: "email" in collections or "trk_token" in collections)
 details = st.fixed_dictionaries(
     {},
     optional={
@@ -90,36 +90,36 @@ class PeopleMachine(RuleBasedStateMachine):
 
     # ------------------------------------------------------------------------------------- rules
 
-    @rule(given=collections.filter(lambda given: "emails" in given), fields=custom_fields)
-    def create(self, given: dict[str, list[str]], fields: dict[str, str]) -> None:
+    @rule(collections=collections.filter(lambda collections: "emails" in collections), fields=custom_fields)
+    def create(self, collections: dict[str, list[str]], fields: dict[str, str]) -> None:
         self.process()
-        answer = self.ask("POST", "/contacts", 201, {**given, "custom_fields": fields})
-        contact = self.people.create(given, fields)
+        answer = self.ask("POST", "/contacts", 201, {**collections, "custom_fields": fields})
+        contact = self.people.create(collections, fields)
         contact.id = answer["id"]
-        assert self.shown(contact).items() <= answer.items()
+        assert self.expected_row(contact).items() <= answer.items()
 
-    @rule(event=identification, more=details)
-    def track(self, event: dict[str, str], more: dict[str, str]) -> None:
-        body = {"event_name": "purchase", **event, **more}
+    @rule(event=identification, extra_fields=details)
+    def track(self, event: dict[str, str], extra_fields: dict[str, str]) -> None:
+        body = {"event_name": "purchase", **event, **extra_fields}
         answer = self.client.post("/events/track", json=body)
         assert answer.status_code == 202, answer.text
         self.waiting.append((int(answer.headers["x-receipt-id"]), body, False))
 
-    @rule(event=identification, more=details)
-    def say(self, event: dict[str, str], more: dict[str, str]) -> None:
+    @rule(event=identification, extra_fields=details)
+    def put_page_event(self, event: dict[str, str], extra_fields: dict[str, str]) -> None:
         """Put an event of a page in the inbox, like the tracker's endpoint."""
-        event_fields = {**event, **more}
+        event_fields = {**event, **extra_fields}
         members = {name: text for name, text in event_fields.items() if not name.startswith("profile")}
         fields = {1: event_fields["profile_field_1"]} if "profile_field_1" in event_fields else {}
         queue = Queue(self.connection, self.stage.space_id)
         payload = msgspec.json.encode(accepted(profile_fields=fields, **members)).decode()
-        receipt = queue.put_row("event", payload, received="now", sender="browser")
+        receipt = queue.put_row("event", payload, received_at="now", sender="browser")
         self.waiting.append((receipt, event_fields, True))
 
-    @rule(pick=picks, given=collections, fields=st.none() | custom_fields)
-    def update(self, pick: int, given: dict[str, list[str]], fields: dict[str, str] | None) -> None:
-        contact = self.anybody(pick)
-        body: dict[str, Any] = given if fields is None else {**given, "custom_fields": fields}
+    @rule(number=picks, collections=collections, fields=st.none() | custom_fields)
+    def update(self, number: int, collections: dict[str, list[str]], fields: dict[str, str] | None) -> None:
+        contact = self.anybody(number)
+        body: dict[str, Any] = collections if fields is None else {**collections, "custom_fields": fields}
         if contact is None:
             return
         if not body:
@@ -128,11 +128,11 @@ class PeopleMachine(RuleBasedStateMachine):
         answer = self.ask("PUT", f"/contacts/{contact.id}", 200, body)
         survivor = self.people.home[contact.number]
         assert (answer["id"], answer.keys()) == (survivor.id, {"id", "message", *body})
-        self.people.update(survivor, given, fields)
+        self.people.update(survivor, collections, fields)
 
-    @rule(pick=picks, company_pick=picks)
-    def attach(self, pick: int, company_pick: int) -> None:
-        contact, company = self.anybody(pick), self.any_company(company_pick)
+    @rule(number=picks, company_pick=picks)
+    def attach(self, number: int, company_pick: int) -> None:
+        contact, company = self.anybody(number), self.any_company(company_pick)
         if contact is None or company is None:
             return
         body = {"company_id": company.id}
@@ -141,9 +141,9 @@ class PeopleMachine(RuleBasedStateMachine):
         assert answer == {"id": survivor.id, "company_id": company.id}
         survivor.company = company
 
-    @rule(pick=picks)
-    def detach(self, pick: int) -> None:
-        contact = self.anybody(pick)
+    @rule(number=picks)
+    def detach(self, number: int) -> None:
+        contact = self.anybody(number)
         if contact is not None:
             answer = self.ask("DELETE", f"/contacts/{contact.id}/company", 200)
             survivor = self.people.home[contact.number]
@@ -151,12 +151,12 @@ class PeopleMachine(RuleBasedStateMachine):
             survivor.company = None
 
     @rule(
-        pick=picks,
+        number=picks,
         domain=st.none() | st.sampled_from(DOMAINS),
         external_id=st.none() | st.sampled_from(EXTERNAL_IDS),
     )
-    def claim(self, pick: int, domain: str | None, external_id: str | None) -> None:
-        company = self.any_company(pick)
+    def claim(self, number: int, domain: str | None, external_id: str | None) -> None:
+        company = self.any_company(number)
         if company is None:
             return
         claims = {"domain": domain, "external_id": external_id}
@@ -172,9 +172,9 @@ class PeopleMachine(RuleBasedStateMachine):
             company.id, domain, external_id,
         )  # fmt: skip
 
-    @rule(pick=picks)
-    def erase_by_id(self, pick: int) -> None:
-        contact = self.anybody(pick)
+    @rule(number=picks)
+    def erase_by_id(self, number: int) -> None:
+        contact = self.anybody(number)
         if contact is not None:
             answer = self.ask("DELETE", f"/contacts/{contact.id}/pii", 202)
             self.erased(self.people.home[contact.number], answer)
@@ -182,7 +182,7 @@ class PeopleMachine(RuleBasedStateMachine):
     @rule(email=st.sampled_from(EMAILS))
     def erase_by_email(self, email: str) -> None:
         self.process()
-        contacts = self.people.with_email_ever(email)
+        contacts = self.people.find_by_former_email(email)
         if len(contacts) == 1:
             answer = self.ask("DELETE", "/contacts/pii", 202, params={"email": email})
             self.erased(contacts[0], answer)
@@ -195,7 +195,7 @@ class PeopleMachine(RuleBasedStateMachine):
     @rule(event_pick=picks)
     def delete_event(self, event_pick: int) -> None:
         self.process()
-        contact = max(self.people.alive(), key=lambda contact: len(contact.events))
+        contact = max(self.people.current_contacts(), key=lambda contact: len(contact.events))
         event_id = contact.events[event_pick % len(contact.events)]
         self.ask("DELETE", f"/events/{event_id}", 200)
         contact.events.remove(event_id)
@@ -220,23 +220,23 @@ class PeopleMachine(RuleBasedStateMachine):
         survivor = self.people.home[contact.number]
         answer = self.ask("GET", f"/contacts/{contact.id}", 200, params={"include_events": 1})
         events = answer.pop("events")
-        assert answer == self.shown(survivor)
+        assert answer == self.expected_row(survivor)
         assert sorted(event["id"] for event in events) == sorted(survivor.events)
         company_id = survivor.company and survivor.company.id
         assert {event["company_id"] for event in events} <= {company_id}
 
     def agrees_on_email(self, email: str) -> None:
-        contacts = self.people.with_email(email)
+        contacts = self.people.find_by_email(email)
         status = (404, 200, 409)[min(len(contacts), 2)]
         answer = self.ask("GET", f"/contacts/by-email/{email}", status)
         if status == 200:
-            assert answer == self.shown(contacts[0])
+            assert answer == self.expected_row(contacts[0])
         assert answer.get("contact_ids", self.ids(contacts)) == self.ids(contacts)
 
     def agrees_on_lists(self) -> None:
         params = {"email": ",".join(EMAILS), "include_all_emails": 1, "per_page": 5000}
         rows = self.ask("GET", "/contacts", 200, params=params)["data"]
-        with_email = [contact for contact in self.people.alive() if contact.values("email")]
+        with_email = [contact for contact in self.people.current_contacts() if contact.values("email")]
         assert [(row["id"], row["emails"]) for row in rows] == [
             (contact.id, contact.values("email")) for contact in reversed(with_email)
         ]
@@ -283,27 +283,27 @@ class PeopleMachine(RuleBasedStateMachine):
                 assert contact.id in (None, contact_id)
                 contact.id = contact_id
 
-    def erased(self, contact: Contact, told: dict[str, Any]) -> None:
-        assert (told["contact_id"], told["status"]) == (contact.id, "queued")
+    def erased(self, contact: Contact, row: dict[str, Any]) -> None:
+        assert (row["contact_id"], row["status"]) == (contact.id, "queued")
         while erase_next(self.connection, self.stage.space_id):
             pass
         self.people.erase(contact)
 
-    def anybody(self, pick: int) -> Contact | None:
+    def anybody(self, number: int) -> Contact | None:
         """Return one of all contacts ever created."""
         self.process()
         contacts = self.people.contacts
-        return contacts[pick % len(contacts)] if contacts else None
+        return contacts[number % len(contacts)] if contacts else None
 
-    def any_company(self, pick: int) -> Company | None:
+    def any_company(self, number: int) -> Company | None:
         self.process()
         companies = self.people.companies
-        return companies[pick % len(companies)] if companies else None
+        return companies[number % len(companies)] if companies else None
 
     def ids(self, contacts: list[Contact]) -> list[int]:
         return sorted(contact.id for contact in contacts if contact.id is not None)
 
-    def shown(self, contact: Contact) -> dict[str, Any]:
+    def expected_row(self, contact: Contact) -> dict[str, Any]:
         collections = {name: contact.values(kind) for name, kind in KINDS.items()}
         return {"id": contact.id, **collections, "custom_fields": contact.fields}
 

@@ -107,7 +107,7 @@ def test_event_details_are_stored_as_accepted(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"),
+    ("names", "expected"),
     [
         (("Ann Lee", "X", "Y"), "Ann Lee"),
         ((None, "Ann", "Lee"), "Ann Lee"),
@@ -115,8 +115,8 @@ def test_event_details_are_stored_as_accepted(stage: Stage) -> None:
         ((None, None, None), None),
     ],
 )
-def test_full_name(given: tuple[str | None, str | None, str | None], expected: str | None) -> None:
-    assert combine_names(*given) == expected
+def test_full_name(names: tuple[str | None, str | None, str | None], expected: str | None) -> None:
+    assert combine_names(*names) == expected
 
 
 def parts(stage: Stage) -> list[tuple[str | None, ...]]:

@@ -17,7 +17,7 @@ from tests.support.pipeline import (
     Accepted,
     Sent,
     Stage,
-    by,
+    add_sender,
     event,
     hit,
     new_stage,
@@ -34,43 +34,43 @@ SETTINGS = settings(
 TIMES = [T0 + offset for offset in (0, 10 * MINUTE, 40 * MINUTE, 3 * DAY, 8 * DAY, 16 * DAY)]
 
 
-def maybe(*values: str) -> st.SearchStrategy[str | None]:
+def optional_value(*values: str) -> st.SearchStrategy[str | None]:
     return st.none() | st.sampled_from(values)
 
 
 WHO = {
-    "email": maybe("a@acme.com", "b@acme.com", "c@corp.de", "d@gmail.com", "noreply@acme.com"),
-    "tracking_id": maybe("u1", "u2", "null"),
-    "trk_token": maybe("t1", "t2", "t3"),
-    "fingerprint": maybe("f1", "f2"),
-    "ip": maybe("10.0.0.1"),
+    "email": optional_value("a@acme.com", "b@acme.com", "c@corp.de", "d@gmail.com", "noreply@acme.com"),
+    "tracking_id": optional_value("u1", "u2", "null"),
+    "trk_token": optional_value("t1", "t2", "t3"),
+    "fingerprint": optional_value("f1", "f2"),
+    "ip": optional_value("10.0.0.1"),
 }
 IDENTIFIERS = {**WHO, "event_time": st.sampled_from(TIMES)}
 OTHERS = {
     "event_name": st.sampled_from(["purchase", "upsell_purchase", "lead_generated"]),
-    "full_name": maybe("Ann", "Bob"),
-    "phone": maybe("1", "2"),
-    "trk_source": maybe("google_ads", "sms", "fb"),
-    "trk_campaign": maybe("1"),
-    "company_external_id": maybe("X", "Y"),
-    "company_name": maybe("Ex", "Why"),
-    "order_id": maybe("o1", "o2", "o3"),
+    "full_name": optional_value("Ann", "Bob"),
+    "phone": optional_value("1", "2"),
+    "trk_source": optional_value("google_ads", "sms", "fb"),
+    "trk_campaign": optional_value("1"),
+    "company_external_id": optional_value("X", "Y"),
+    "company_name": optional_value("Ex", "Why"),
+    "order_id": optional_value("o1", "o2", "o3"),
     "is_upsell": st.booleans(),
-    "idempotency_key": maybe("k1", "k2", "k3"),
+    "idempotency_key": optional_value("k1", "k2", "k3"),
     "profile_fields": st.dictionaries(st.sampled_from([1, 16]), st.sampled_from(["1", "2"]), max_size=2),
 }
 
 CAME = {
     "occurred_at": st.sampled_from(TIMES),
     "source": st.sampled_from(["google_ads", "sms", "direct"]),
-    "campaign_id": maybe("1"),
-    "campaign_name": maybe("Spring"),
-    "ad_name": maybe("Blue"),
+    "campaign_id": optional_value("1"),
+    "campaign_name": optional_value("Spring"),
+    "ad_name": optional_value("Blue"),
 }
 touches = st.builds(touch, **WHO, **CAME)
 
 senders = st.sampled_from(["api_key", "browser"])
-people = st.lists(st.builds(by, senders, st.builds(event, **IDENTIFIERS)), min_size=1, max_size=14)
+people = st.lists(st.builds(add_sender, senders, st.builds(event, **IDENTIFIERS)), min_size=1, max_size=14)
 conversions = st.builds(event, **IDENTIFIERS, **OTHERS)
 VISITOR = {name: WHO[name] for name in ("trk_token", "fingerprint", "ip")}
 hits = st.builds(
@@ -79,15 +79,21 @@ hits = st.builds(
     key=st.uuids(version=4).map(str),
     occurred_at=st.sampled_from(TIMES),
     url=st.sampled_from(["https://shop.example/", "https://shop.example/?utm_source=sms"]),
-    referrer=maybe("https://www.google.com/", "https://shop.example/"),
-    country=maybe("DE", "FR"),
-    city=maybe("Ulm"),
-    os=maybe("iOS"),
+    referrer=optional_value("https://www.google.com/", "https://shop.example/"),
+    country=optional_value("DE", "FR"),
+    city=optional_value("Ulm"),
+    os=optional_value("iOS"),
 )
 sayings = st.builds(
-    person, **WHO, occurred_at=st.sampled_from(TIMES), full_name=maybe("Ann"), phone=maybe("1")
+    person,
+    **WHO,
+    occurred_at=st.sampled_from(TIMES),
+    full_name=optional_value("Ann"),
+    phone=optional_value("1"),
 )
-journeys = st.lists(st.builds(by, senders, conversions | sayings) | touches | hits, min_size=1, max_size=14)
+journeys = st.lists(
+    st.builds(add_sender, senders, conversions | sayings) | touches | hits, min_size=1, max_size=14
+)
 modes = st.sampled_from(["auto", "external_id"])
 
 
@@ -185,8 +191,8 @@ def check_nothing_is_lost(stage: Stage, events: list) -> None:
             assert value in (None, "null", "noreply@acme.com") or (kind, value) in links
 
 
-def _item(each: Accepted) -> object:
-    return each.item if isinstance(each, Sent) else each
+def _item(item: Accepted) -> object:
+    return item.item if isinstance(item, Sent) else item
 
 
 def check_merges(stage: Stage) -> None:
@@ -236,7 +242,10 @@ def test_replay_changes_nothing(connection: psycopg.Connection, events: list) ->
     assert event_count == len(after["events"])
 
 
-IMPORTED = {"email": maybe("a@acme.com", "b@acme.com", "c@corp.de"), "tracking_id": maybe("u1", "u2", "u3")}
+IMPORTED = {
+    "email": optional_value("a@acme.com", "b@acme.com", "c@corp.de"),
+    "tracking_id": optional_value("u1", "u2", "u3"),
+}
 identified = st.builds(touch, **IMPORTED, **CAME).filter(
     lambda item: item.email is not None or item.tracking_id is not None
 )

@@ -28,12 +28,12 @@ def stage(connection: psycopg.Connection, space_id: int) -> Stage:
 
 
 @pytest.fixture
-def judged(monkeypatch: pytest.MonkeyPatch) -> Counter[bool]:
+def judgement_count(monkeypatch: pytest.MonkeyPatch) -> Counter[bool]:
     return count_judgements(monkeypatch)
 
 
 @pytest.fixture
-def parsed(monkeypatch: pytest.MonkeyPatch) -> Counter[int]:
+def parse_count(monkeypatch: pytest.MonkeyPatch) -> Counter[int]:
     """A counter of how often each row is parsed."""
     counter = Counter[int]()
     for module in (batch_runner, read_ahead):
@@ -47,8 +47,8 @@ def parsed(monkeypatch: pytest.MonkeyPatch) -> Counter[int]:
     return counter
 
 
-def batch(stage: Stage, ahead: ReadAhead) -> None:
-    process_space(stage.connection, stage.space_id, LIMIT, ahead)
+def batch(stage: Stage, read_ahead: ReadAhead) -> None:
+    process_space(stage.connection, stage.space_id, LIMIT, read_ahead)
 
 
 def names(stage: Stage) -> list[str]:
@@ -59,23 +59,23 @@ def people(count: int) -> list[Item]:
     return [event(email=f"{n}@acme.com", full_name=f"Ann {n}") for n in range(count)]
 
 
-def test_it_works(stage: Stage, judged: Counter[bool], parsed: Counter[int]) -> None:
+def test_it_works(stage: Stage, judgement_count: Counter[bool], parse_count: Counter[int]) -> None:
     receipts, reader = stage.put(*people(5)), ReadAhead()
     for _ in range(3):
         batch(stage, reader)
     assert stage.values("events", "id") == receipts
-    assert parsed == dict.fromkeys(receipts, 1)
-    assert judged == {True: 2}
+    assert parse_count == dict.fromkeys(receipts, 1)
+    assert judgement_count == {True: 2}
 
 
-def test_rows_that_came_in_since_join_those_parsed_ahead(stage: Stage, parsed: Counter[int]) -> None:
+def test_rows_that_came_in_since_join_those_parsed_ahead(stage: Stage, parse_count: Counter[int]) -> None:
     stage.put(*people(3))
     reader = ReadAhead()
     batch(stage, reader)
     stage.put(*people(4)[3:])
     batch(stage, reader)
     assert stage.values("inbox", "id") == []
-    assert parsed == dict.fromkeys(stage.receipts, 1)
+    assert parse_count == dict.fromkeys(stage.receipts, 1)
 
 
 def test_a_mended_row_is_read_anew(stage: Stage) -> None:
@@ -144,13 +144,13 @@ def test_a_row_that_was_accepted_earlier_goes_first(stage: Stage, connection: ps
     assert stage.values("events", "id") == sorted([*stage.receipts[:3], row[0]])
 
 
-def test_another_worker_may_take_them(stage: Stage, judged: Counter[bool]) -> None:
+def test_another_worker_may_take_them(stage: Stage, judgement_count: Counter[bool]) -> None:
     stage.put(*people(6))
     first, second = ReadAhead(), ReadAhead()
     for reader in (first, second, first):
         batch(stage, reader)
     assert stage.values("events", "id") == stage.receipts
-    assert judged == {False: 1}
+    assert judgement_count == {False: 1}
 
 
 def test_a_fault_ahead_leaves_the_batch_alone(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:

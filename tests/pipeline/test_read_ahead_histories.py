@@ -18,7 +18,7 @@ from headwater.intake.pipeline import batch_runner
 from headwater.intake.pipeline.batch_runner import process_space
 from headwater.intake.pipeline.read_ahead import ReadAhead
 from headwater.privacy.erasure_job import erase_next
-from tests.pipeline.test_pipeline_properties import conversions, hits, maybe, sayings, touches
+from tests.pipeline.test_pipeline_properties import conversions, hits, optional_value, sayings, touches
 from tests.support.campaigns import campaign_size
 from tests.support.pipeline import Item, event, new_stage
 from tests.support.reading_ahead import count_judgements, fail_before_commit
@@ -29,7 +29,7 @@ LIMIT = 2
 
 POISON = event(email="poison@acme.com", amount="no number")
 picks = st.integers(0, 100)
-ours = st.builds(event, email=maybe("a@acme.com", "b@acme.com"), trk_source=st.just("our-paper"))
+ours = st.builds(event, email=optional_value("a@acme.com", "b@acme.com"), trk_source=st.just("our-paper"))
 items = st.lists(conversions | sayings | touches | hits | ours, min_size=3, max_size=8)
 steps = st.one_of(
     st.tuples(st.just("put"), items),
@@ -85,19 +85,21 @@ class Twin:
     def group_companies(self, mode: str) -> None:
         self.change("UPDATE spaces SET company_identity_mode = %s WHERE id = %s", mode)
 
-    def mend(self, pick: int) -> None:
+    def mend(self, number: int) -> None:
         inbox_ids = self.stage.values("inbox", "id")
         if inbox_ids:
             self.change(
                 "UPDATE inbox SET payload = replace(payload, '@acme.com', '@corp.de')"
                 " WHERE id = %s AND space_id = %s",
-                inbox_ids[pick % len(inbox_ids)],
+                inbox_ids[number % len(inbox_ids)],
             )
 
-    def drop(self, pick: int) -> None:
+    def drop(self, number: int) -> None:
         inbox_ids = self.stage.values("inbox", "id")
         if inbox_ids:
-            self.change("DELETE FROM inbox WHERE id = %s AND space_id = %s", inbox_ids[pick % len(inbox_ids)])
+            self.change(
+                "DELETE FROM inbox WHERE id = %s AND space_id = %s", inbox_ids[number % len(inbox_ids)]
+            )
 
     def draw(self, _: None) -> None:
         row = self.stage.connection.execute("SELECT nextval('receipt_ids')").fetchone()
@@ -114,7 +116,7 @@ class Twin:
                 self.drawn.pop(0), msgspec.json.encode(item).decode(),
             )  # fmt: skip
 
-    def erase(self, pick: int) -> None:
+    def erase(self, number: int) -> None:
         living_contacts = [
             contact for contact, home in self.stage.rows("contacts", "id", "merged_into")
             if home is None
@@ -123,7 +125,7 @@ class Twin:
             self.change(
                 "INSERT INTO erasures (contact_id, receipt_mark, space_id)"
                 " VALUES (%s, nextval('receipt_ids'), %s)",
-                living_contacts[pick % len(living_contacts)],
+                living_contacts[number % len(living_contacts)],
             )
             while erase_next(self.stage.connection, self.stage.space_id, LIMIT):
                 pass
@@ -136,11 +138,11 @@ def test_it_works(connection: psycopg.Connection, monkeypatch: pytest.MonkeyPatc
         max_examples=HISTORIES, deadline=None, derandomize=HISTORIES == USUAL,
         suppress_health_check=list(HealthCheck),
     )  # fmt: skip
-    @given(first=items, history=st.lists(steps, min_size=10, max_size=16))
-    def judge(first: list[Item], history: list[tuple[str, Any]]) -> None:
+    @given(items=items, history=st.lists(steps, min_size=10, max_size=16))
+    def judge(items: list[Item], history: list[tuple[str, Any]]) -> None:
         twins = Twin(connection, [ReadAhead(), ReadAhead()]), Twin(connection, None)
         for twin in twins:
-            twin.put(first)
+            twin.put(items)
             for name, value in history:
                 getattr(twin, name)(value)
             while twin.stage.values("inbox", "id"):

@@ -49,7 +49,7 @@ def set_names(database_url: str) -> SetNames:
 
 
 @pytest.fixture
-def left(database_url: str) -> Callable[[Stage], list[Reclassification]]:
+def list_unfinished(database_url: str) -> Callable[[Stage], list[Reclassification]]:
     """Return a Space's unfinished reclassifications."""
 
     def read(stage: Stage) -> list[Reclassification]:
@@ -66,19 +66,19 @@ def _run(url: str, work: Callable[[psycopg.AsyncConnection], Any]) -> Any:
     return asyncio.run(main())
 
 
-def reclassify(stage: Stage, most: int = 2000) -> int:
+def reclassify(stage: Stage, limit: int = 2000) -> int:
     """Reclassify everything, and return the number of batches."""
     pieces = 0
-    while reclassify_next(stage.connection, stage.space_id, most):
+    while reclassify_next(stage.connection, stage.space_id, limit):
         pieces += 1
     return pieces
 
 
-def named(stage: Stage) -> list[tuple[Any, ...]]:
+def read_touchpoints(stage: Stage) -> list[tuple[Any, ...]]:
     return stage.rows("touchpoints", "id", "source_id", "source_rule", "keyword", "adset_name")
 
 
-def test_it_works(stage: Stage, set_names: SetNames, left: Callable[..., Any]) -> None:
+def test_it_works(stage: Stage, set_names: SetNames, list_unfinished: Callable[..., Any]) -> None:
     first, second, third, order = stage.run(
         hit(url=LINK, trk_token="one"),
         touch(url=LINK, source=None, email="two@b.org"),
@@ -87,54 +87,54 @@ def test_it_works(stage: Stage, set_names: SetNames, left: Callable[..., Any]) -
     )
     stage.connection.execute("DELETE FROM pending_paths WHERE space_id = %s", (stage.space_id,))
     set_names(stage, {"FB-Paid": "facebook_ads"})
-    (job,) = left(stage)
+    (job,) = list_unfinished(stage)
     assert (job.name, job.changed, job.share, job.percentage) == ("fb-paid", 0, 0, "0 %")
     assert stage.space_id in RECLASSIFICATION_DUTY.waiting(stage.connection)
     assert reclassify(stage, 1) == 4
     own_source = (PAID, "own_utm_source", None, "boots")
     paid = (PAID, "own_utm_source_paid", None, "boots")
-    assert named(stage) == [(first, *own_source), (second, *own_source), (third, *paid)]
+    assert read_touchpoints(stage) == [(first, *own_source), (second, *own_source), (third, *paid)]
     assert stage.rows("hits", "source_id", "touch->>'rule'") == [(PAID, "own_utm_source")]
     assert all(mask & 1 << PAID for mask in stage.values("contacts", "source_mask"))
     masks = dict(stage.rows("events", "id", "source_mask"))
     assert all(masks[touchpoint] & 1 << PAID for touchpoint in (third, order))
     assert set(stage.values("pending_paths", "event_id")) == {third, order}
-    assert left(stage) == []
+    assert list_unfinished(stage) == []
     assert stage.space_id not in RECLASSIFICATION_DUTY.waiting(stage.connection)
     assert not reclassify_next(stage.connection, stage.space_id)
 
 
 def test_a_name_that_is_removed_or_stands_for_another(stage: Stage, set_names: SetNames) -> None:
     stage.run(hit(url=LINK, trk_token="one"), event(url=LINK, email="a@b.org", trk_type="cpc"))
-    before = named(stage)
+    before = read_touchpoints(stage)
     for source in ("facebook_ads", "email", "facebook_ads"):
         set_names(stage, {"fb-paid": source})
         reclassify(stage)
-        assert {row[1] for row in named(stage)} == {SOURCE_IDS[source]}
+        assert {row[1] for row in read_touchpoints(stage)} == {SOURCE_IDS[source]}
     set_names(stage, {"fb-paid": ""})
     reclassify(stage)
-    assert named(stage) == before
+    assert read_touchpoints(stage) == before
 
 
 def test_nothing_is_done_for_a_name_that_does_not_change(
-    stage: Stage, set_names: SetNames, left: Callable[..., Any]
+    stage: Stage, set_names: SetNames, list_unfinished: Callable[..., Any]
 ) -> None:
     set_names(stage, {"fb-paid": "facebook_ads"})
-    assert left(stage) == [], "nothing is stored"
+    assert list_unfinished(stage) == [], "nothing is stored"
     stage.run(hit(url=LINK, trk_token="one"))
     set_names(stage, {"fb-paid": "facebook_ads", "other": ""})
-    assert left(stage) == []
+    assert list_unfinished(stage) == []
 
 
-def test_names_go_together(stage: Stage, set_names: SetNames, left: Callable[..., Any]) -> None:
+def test_names_go_together(stage: Stage, set_names: SetNames, list_unfinished: Callable[..., Any]) -> None:
     links = [f"{PAGE}?utm_source={name}" for name in "abcabc"]
     stage.run(*(hit(url=url, trk_token=f"{index}") for index, url in enumerate(links)))
     set_names(stage, {"a": "email", "b": "sms"})
     assert reclassify_next(stage.connection, stage.space_id, 2)
     set_names(stage, {"c": "bing_ads"})
-    assert [(job.name, job.changed) for job in left(stage)] == [("a", 1), ("b", 1), ("c", 0)]
+    assert [(job.name, job.changed) for job in list_unfinished(stage)] == [("a", 1), ("b", 1), ("c", 0)]
     assert reclassify_next(stage.connection, stage.space_id, 6), "c catches up"
-    assert len({job.share for job in left(stage)}) == 1
+    assert len({job.share for job in list_unfinished(stage)}) == 1
     assert reclassify(stage, 5) == 1
     assert stage.values("touchpoints", "source_id") == sorted(
         SOURCE_IDS[name] for name in ("email", "sms", "bing_ads") * 2
@@ -160,24 +160,24 @@ def test_the_command_says_how_far_it_is(
 ) -> None:  # fmt: skip
     monkeypatch.setenv("HEADWATER_DATABASE_URL", database_url)
 
-    def listed() -> Any:
+    def list_names() -> Any:
         assert main(["source", "names", "--space", str(stage.space_id), "--json"]) == 0
         return json.loads(capsys.readouterr().out)
 
     stage.run(hit(url=LINK, trk_token="one"), hit(url=PAGE, trk_token="two"))
     set_names(stage, {"fb-paid": "facebook_ads"})
     row = {"name": "fb-paid", "source": "facebook_ads", "reclassified": "0 %", "changed": 0}
-    assert listed() == [row]
+    assert list_names() == [row]
     reclassify_next(stage.connection, stage.space_id, 1)
-    (row,) = listed()
+    (row,) = list_names()
     assert row["changed"] == 1
     assert row["reclassified"] not in ("0 %", "all")
     reclassify(stage)
-    assert [row["reclassified"] for row in listed()] == ["all"]
+    assert [row["reclassified"] for row in list_names()] == ["all"]
     set_names(stage, {"fb-paid": ""})
-    assert [(row["name"], row["source"]) for row in listed()] == [("fb-paid", None)]
+    assert [(row["name"], row["source"]) for row in list_names()] == [("fb-paid", None)]
     reclassify(stage)
-    assert listed() == []
+    assert list_names() == []
 
 
 def test_a_crash_loses_nothing(stage: Stage, set_names: SetNames, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,10 +207,10 @@ def test_a_row_that_fails_stays_and_blocks_none(
     set_names(stage, {"fb-paid": "facebook_ads"})
     classify = reclassification.classify_anew
 
-    def fail(stored: Any, *rest: Any) -> Any:
-        if "bad" in stored.url:
+    def fail(error: Any, *arguments: Any) -> Any:
+        if "bad" in error.url:
             raise ValueError
-        return classify(stored, *rest)
+        return classify(error, *arguments)
 
     monkeypatch.setattr(reclassification, "classify_anew", fail)
     reclassify(stage)
@@ -251,10 +251,10 @@ QUERIES = (
 )  # fmt: skip
 
 
-def some_item(number: int, at: int) -> Item:
+def some_item(number: int, time: int) -> Item:
     """Return a page view, touchpoint or event, at least half an hour from others with its source."""
     dice = Random(number)
-    moment, url = T0 + at * 31 * MINUTE, PAGE + dice.choice(QUERIES)
+    moment, url = T0 + time * 31 * MINUTE, PAGE + dice.choice(QUERIES)
     identifiers: dict[str, Any] = {"trk_token": dice.choice(TOKENS)}
     referrer = dice.choice((None, "https://www.google.com/", "https://news.example/"))
     kind = dice.choice("vvvte")
@@ -280,7 +280,7 @@ def facts(stage: Stage) -> dict[str, Any]:
     return dump
 
 
-def unmasked(stage: Stage) -> int:
+def count_unmasked(stage: Stage) -> int:
     """Count events that lack the source of an earlier touchpoint."""
     query = (
         "SELECT count(*) FROM events e JOIN touchpoints t USING (space_id, contact_id)"
@@ -295,28 +295,28 @@ def unmasked(stage: Stage) -> int:
 @settings(suppress_health_check=list(HealthCheck), deadline=None, max_examples=HISTORIES)
 @given(
     numbers=st.lists(st.integers(0, 2**30), min_size=2, max_size=12),
-    late=st.lists(st.integers(0, 2**30), max_size=4),
+    late_numbers=st.lists(st.integers(0, 2**30), max_size=4),
     order=st.randoms(use_true_random=False),
-    most=st.integers(1, 4),
+    limit=st.integers(1, 4),
 )
 def test_the_past_is_what_it_would_have_been(
     connection: psycopg.Connection, set_names: SetNames,
-    numbers: list[int], late: list[int], order: Random, most: int,
+    numbers: list[int], late_numbers: list[int], order: Random, limit: int,
 ) -> None:  # fmt: skip
     """Names added at the beginning and names added later give the same result, even if page views arrive late
     that others depend on.
     """
     first_stage, second_stage = new_stage(connection), new_stage(connection)
     items = [some_item(number, index) for index, number in enumerate(numbers)]
-    middle_items = [some_item(number, index) for index, number in enumerate(late, start=len(numbers))]
+    middle_items = [some_item(number, index) for index, number in enumerate(late_numbers, start=len(numbers))]
     order.shuffle(items)
     names = {"fb-paid": "facebook_ads", "tube": "youtube_ads", "email": "sms"}
     set_names(first_stage, names)
     set_names(second_stage, {"fb-paid": "email"})
-    put_both((first_stage, second_stage), items, most)
+    put_both((first_stage, second_stage), items, limit)
     set_names(second_stage, names)
-    reclassify(second_stage, most)
+    reclassify(second_stage, limit)
     assert facts(second_stage) == facts(first_stage)
-    put_both((first_stage, second_stage), middle_items, most)
+    put_both((first_stage, second_stage), middle_items, limit)
     assert facts(second_stage) == facts(first_stage)
-    assert (unmasked(first_stage), unmasked(second_stage)) == (0, 0)
+    assert (count_unmasked(first_stage), count_unmasked(second_stage)) == (0, 0)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from headwater.events.refunds.reports import AcceptedRefund, MoneyBack
 from tests.support.campaigns import campaign_size
-from tests.support.pipeline import MINUTE, T0, Accepted, Stage, by, event, new_stage
+from tests.support.pipeline import MINUTE, T0, Accepted, Stage, add_sender, event, new_stage
 
 
 @pytest.fixture
@@ -24,15 +24,15 @@ def stage(connection: psycopg.Connection, space_id: int) -> Stage:
 
 def order(amount: str | None = "50", **values: Any) -> Accepted:
     values = {"order_id": "o1", "email": "ada@acme.com", "amount": amount, **values}
-    return by("webhook", event(**values))
+    return add_sender("webhook", event(**values))
 
 
 def back(*statements: MoneyBack, order_ids: tuple[str, ...] = ("o1",), **values: Any) -> Accepted:
     refund = AcceptedRefund(order_ids=order_ids, at=T0 + MINUTE, statements=statements, **values)
-    return by("webhook", refund)
+    return add_sender("webhook", refund)
 
 
-def one(item: str, amount: str, **values: Any) -> MoneyBack:
+def make_refund(item: str, amount: str, **values: Any) -> MoneyBack:
     return MoneyBack(item=item, amount=amount, **values)
 
 
@@ -44,8 +44,8 @@ def amounts(stage: Stage) -> list[float]:
 @pytest.mark.parametrize("arrival", list(permutations(range(4))))
 def test_it_works(stage: Stage, arrival: tuple[int, ...], limit: int) -> None:
     """An order and three reports of two refunds, in every order of arrival."""
-    reports = [order(order_name="#9"), back(one("r1", "15")), back(one("r2", "5")),
-               back(one("r1", "15"))]  # fmt: skip
+    reports = [order(order_name="#9"), back(make_refund("r1", "15")), back(make_refund("r2", "5")),
+               back(make_refund("r1", "15"))]  # fmt: skip
     stage.put(*(reports[index] for index in arrival))
     stage.process(limit)
     assert amounts(stage) == [-15, -5, 50]
@@ -57,7 +57,7 @@ def test_it_works(stage: Stage, arrival: tuple[int, ...], limit: int) -> None:
 
 
 def test_a_refund_waits_for_its_order(stage: Stage) -> None:
-    (receipt,) = stage.run(back(one("r1", "15")))
+    (receipt,) = stage.run(back(make_refund("r1", "15")))
     assert stage.values("events", "id") == []
     assert stage.values("order_refunds", "waiting_since") != [None]
     stage.run(order())
@@ -68,12 +68,12 @@ def test_a_refund_waits_for_its_order(stage: Stage) -> None:
 @pytest.mark.parametrize(
     ("reports", "expected"),
     [
-        ([back(one("r1", "80"))], [-50, 50]),
-        ([back(one("r1", "30")), back(one("r2", "30"))], [-30, -20, 50]),
-        ([back(one("r1", "30")), back(MoneyBack(amount=None))], [-30, -20, 50]),
-        ([back(MoneyBack(amount=None)), back(one("r1", "30"))], [-50, 50]),
-        ([back(MoneyBack(amount="30")), back(one("r1", "30"))], [-30, 50]),
-        ([back(one("r1", "0"))], [50]),
+        ([back(make_refund("r1", "80"))], [-50, 50]),
+        ([back(make_refund("r1", "30")), back(make_refund("r2", "30"))], [-30, -20, 50]),
+        ([back(make_refund("r1", "30")), back(MoneyBack(amount=None))], [-30, -20, 50]),
+        ([back(MoneyBack(amount=None)), back(make_refund("r1", "30"))], [-50, 50]),
+        ([back(MoneyBack(amount="30")), back(make_refund("r1", "30"))], [-30, 50]),
+        ([back(make_refund("r1", "0"))], [50]),
         ([back(MoneyBack(amount="10", version=1)), back(MoneyBack(amount="25", version=2))],
          [-15, -10, 50]),
         ([back(MoneyBack(amount="25", version=2)), back(MoneyBack(amount="10", version=1))],
@@ -81,51 +81,54 @@ def test_a_refund_waits_for_its_order(stage: Stage) -> None:
         # Amounts that are restored: a cancelled order that is reopened, a refund that failed.
         ([back(MoneyBack(amount=None, version=1)), back(MoneyBack(amount="0", version=2))], [50]),
         ([back(MoneyBack(amount="0", version=2)), back(MoneyBack(amount=None, version=1))], [50]),
-        ([back(MoneyBack(amount="30", version=1)), back(one("r1", "30", version=2, failed=True))],
+        ([back(MoneyBack(amount="30", version=1)), back(make_refund("r1", "30", version=2, failed=True))],
          [50]),
-        ([back(one("r1", "30", version=1)), back(one("r1", "30", version=2, failed=True))], [50]),
+        ([back(make_refund("r1", "30", version=1)), back(make_refund("r1", "30", version=2, failed=True))],
+         [50]),
         ([back(MoneyBack(amount=None, version=1)), back(MoneyBack(amount="5", version=2))],
          [-5, 50]),
         # Parts add up: a refund, and a dispute about the remaining amount.
-        ([back(one("r1", "30")), back(one("d1", "20", part="dispute"))], [-30, -20, 50]),
+        ([back(make_refund("r1", "30")), back(make_refund("d1", "20", part="dispute"))], [-30, -20, 50]),
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("place", [0, -1])
+@pytest.mark.parametrize("order_index", [0, -1])
 @pytest.mark.parametrize("limit", [1, 10])
 def test_what_follows_from_reports(
-    stage: Stage, reports: list[Accepted], expected: list[float], place: int, limit: int
+    stage: Stage, reports: list[Accepted], expected: list[float], order_index: int, limit: int
 ) -> None:
     """The order comes before or after its reports."""
-    arrivals = [order(), *reports] if place == 0 else [*reports, order()]
+    arrivals = [order(), *reports] if order_index == 0 else [*reports, order()]
     stage.put(*arrivals)
     stage.process(limit)
     assert sum(amounts(stage)) == sum(expected)
-    if limit == 1 and place == 0:
+    if limit == 1 and order_index == 0:
         assert amounts(stage) == sorted(expected)
     assert stage.values("rejected", "id") == []
 
 
 def test_another_id_of_the_same_order(stage: Stage) -> None:
     """Reports under several ids, before and after they are known to belong to one order."""
-    stage.run(back(one("r1", "10"), order_ids=("pi_1",)))
+    stage.run(back(make_refund("r1", "10"), order_ids=("pi_1",)))
     stage.run(order(order_id="in_1"))
     assert amounts(stage) == [50]
     stage.run(back(order_ids=("in_1", "pi_1")))
     assert amounts(stage) == [-10, 50]
-    stage.run(back(one("r2", "5"), order_ids=("pi_1",)))
+    stage.run(back(make_refund("r2", "5"), order_ids=("pi_1",)))
     assert amounts(stage) == [-10, -5, 50]
 
 
 def test_an_order_that_is_merged_in_the_same_batch(stage: Stage) -> None:
-    stage.run(order(), by("api_key", event(email="bob@acme.com", tracking_id="u1")))
-    stage.run(by("api_key", event(email="ada@acme.com", tracking_id="u1")), back(one("r1", "10")))
+    stage.run(order(), add_sender("api_key", event(email="bob@acme.com", tracking_id="u1")))
+    stage.run(
+        add_sender("api_key", event(email="ada@acme.com", tracking_id="u1")), back(make_refund("r1", "10"))
+    )
     assert len(set(stage.values("events", "contact_id"))) == 1
     assert len(stage.values("merges", "id")) == 1
 
 
 def test_the_order_of_a_page_waits_for_nobody(stage: Stage) -> None:
     """A page's order counts until the business's takes its place."""
-    stage.run(by("browser", event(order_id="o1", trk_token="t1", amount="20")))
+    stage.run(add_sender("browser", event(order_id="o1", trk_token="t1", amount="20")))
     stage.run(back(MoneyBack(amount=None)))
     assert amounts(stage) == [-20, 20]
     stage.run(order())
@@ -133,33 +136,33 @@ def test_the_order_of_a_page_waits_for_nobody(stage: Stage) -> None:
 
 
 def test_a_deleted_order_and_a_deleted_refund(stage: Stage) -> None:
-    order_event, refund_event = stage.run(order(), back(one("r1", "10")))
+    order_event, refund_event = stage.run(order(), back(make_refund("r1", "10")))
     for event_id in (order_event, refund_event):
         stage.connection.execute("DELETE FROM events WHERE id = %s", (event_id,))
-    stage.run(back(one("r2", "5")))
+    stage.run(back(make_refund("r2", "5")))
     stage.run(order())
-    stage.run(back(one("r1", "10")))
+    stage.run(back(make_refund("r1", "10")))
     assert stage.values("rejected", "id") == []
     assert amounts(stage) == [-5, 50]
 
 
 def test_foreign_money(stage: Stage) -> None:
     """A refund in the order's currency is limited to the order's amount. One in another currency is not."""
-    stage.run(order(currency="GBP"), back(one("r1", "60"), currency="GBP"))
+    stage.run(order(currency="GBP"), back(make_refund("r1", "60"), currency="GBP"))
     assert amounts(stage) == [-50, 50]
-    stage.run(back(one("r2", "7"), currency="JPY"))
-    stage.run(back(one("r2", "7"), currency="JPY"))
+    stage.run(back(make_refund("r2", "7"), currency="JPY"))
+    stage.run(back(make_refund("r2", "7"), currency="JPY"))
     assert amounts(stage) == [-50, -7, 50]
     stage.run(back(MoneyBack(part="void", amount=None)))
     assert amounts(stage) == [-50, 50]
 
 
 @pytest.mark.parametrize("sender", ["webhook", "import"])
-@pytest.mark.parametrize("first", [True, False])
-def test_a_negative_event_with_the_order_s_id(stage: Stage, sender: str, *, first: bool) -> None:
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_negative_event_with_the_order_s_id(stage: Stage, sender: str, *, is_first: bool) -> None:
     """Webhooks and imports send it as an event of the order. Neither it nor the order is a duplicate."""
-    refund = by(sender, event(order_id="o1", amount="-15", idempotency_key="k1"))
-    for arrival in ([refund, order()] if first else [order(), refund]) + [refund]:
+    refund = add_sender(sender, event(order_id="o1", amount="-15", idempotency_key="k1"))
+    for arrival in ([refund, order()] if is_first else [order(), refund]) + [refund]:
         stage.run(arrival)
     assert amounts(stage) == [-15, 50]
 
@@ -179,7 +182,7 @@ statements = st.builds(
 )  # fmt: skip
 
 
-def net_of(amount: Decimal, statement: list[MoneyBack]) -> Decimal:
+def net_amount(amount: Decimal, statement: list[MoneyBack]) -> Decimal:
     """Return what remains of an order, computed independently."""
     latest: dict[tuple[str, str], MoneyBack] = {}
     for entry in statement:
@@ -209,21 +212,21 @@ def net_of(amount: Decimal, statement: list[MoneyBack]) -> Decimal:
           suppress_health_check=[HealthCheck.function_scoped_fixture])  # fmt: skip
 @given(
     statement=st.lists(statements, min_size=1, max_size=6),
-    place=st.integers(0, 6),
+    order_index=st.integers(0, 6),
     limit=st.sampled_from([1, 2, 10]),
 )
 def test_any_life_of_an_order(
-    connection: psycopg.Connection, statement: list[MoneyBack], place: int, limit: int
+    connection: psycopg.Connection, statement: list[MoneyBack], order_index: int, limit: int
 ) -> None:
     """Repeats, and statements with equal versions, apply in order of arrival. Otherwise the order of arrival
     doesn't matter.
     """
     stage = new_stage(connection)
     arrivals = [back(entry) for entry in statement]
-    arrivals.insert(place, order("50"))
+    arrivals.insert(order_index, order("50"))
     stage.put(*arrivals)
     stage.process(limit)
-    assert sum(stage.values("events", "amount")) == net_of(Decimal(50), statement)
+    assert sum(stage.values("events", "amount")) == net_amount(Decimal(50), statement)
     assert stage.values("rejected", "id") == []
     refunds = [amount for amount in stage.values("events", "amount") if amount <= 0]
     assert all(amount < 0 for amount in refunds)
@@ -235,7 +238,7 @@ def test_repeats_of_many_orders(stage: Stage) -> None:
     arrivals: list[Accepted] = []
     for number in range(40):
         arrivals.append(order("50", order_id=f"o{number}"))
-        refund = back(one("r1", f"{number}"), order_ids=(f"o{number}",))
+        refund = back(make_refund("r1", f"{number}"), order_ids=(f"o{number}",))
         arrivals += [refund, refund]
     draw.shuffle(arrivals)
     stage.put(*arrivals)

@@ -19,14 +19,14 @@ def stage(connection: psycopg.Connection, space_id: int) -> Stage:
     return Stage(connection, space_id)
 
 
-@pytest.mark.parametrize("place", [0, 3, 6])
-def test_a_poison_row_is_rejected_alone(stage: Stage, place: int) -> None:
+@pytest.mark.parametrize("index", [0, 3, 6])
+def test_a_poison_row_is_rejected_alone(stage: Stage, index: int) -> None:
     events = [event(email=f"{n}@acme.com", order_id=str(n)) for n in range(6)]
-    receipts = stage.put(*events[:place], POISON, *events[place:])
+    receipts = stage.put(*events[:index], POISON, *events[index:])
     result = process_space(stage.connection, stage.space_id)
     assert (result.stored, result.rejected) == (6, 1)
     assert stage.values("inbox", "id") == []
-    assert stage.values("rejected", "id") == [receipts[place]]
+    assert stage.values("rejected", "id") == [receipts[index]]
     assert len(stage.values("events", "id")) == 6
 
 

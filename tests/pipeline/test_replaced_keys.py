@@ -5,7 +5,7 @@ from __future__ import annotations
 import psycopg
 import pytest
 
-from tests.support.pipeline import by, event, new_stage
+from tests.support.pipeline import add_sender, event, new_stage
 
 
 @pytest.mark.parametrize("sizes", [(3,), (1, 2), (2, 1), (1, 1, 1)])
@@ -14,9 +14,9 @@ def test_it_works(connection: psycopg.Connection, sizes: tuple[int, ...]) -> Non
     is the same in one batch or several.
     """
     events = [
-        by("browser", event(email="a@example.com", order_id="o3", idempotency_key="k2")),
-        by("api_key", event(email="a@example.com", idempotency_key="k2")),
-        by("browser", event(email="a@example.com", order_id="o3", idempotency_key="k3")),
+        add_sender("browser", event(email="a@example.com", order_id="o3", idempotency_key="k2")),
+        add_sender("api_key", event(email="a@example.com", idempotency_key="k2")),
+        add_sender("browser", event(email="a@example.com", order_id="o3", idempotency_key="k3")),
     ]
     stage = new_stage(connection)
     for size in sizes:

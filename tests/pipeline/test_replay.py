@@ -42,7 +42,7 @@ def test_it_works(api: Api, forwarder: Forwarder) -> None:
     assert replay(api, destination_id) == {"queued": 0, "too_old": 0, "more": False}
 
 
-def test_which_ones(api: Api, forwarder: Forwarder) -> None:
+def test_filters_select_deliveries(api: Api, forwarder: Forwarder) -> None:
     destination_id, other_destination_id = forwarder.make(), forwarder.make()
     delivery_ids = {
         reason: forwarder.delivery(destination_id, status="skipped", reason=reason) for reason in SkipReason

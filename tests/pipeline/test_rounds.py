@@ -15,7 +15,7 @@ from tests.support.pipeline import Stage, event, new_stage
 
 
 @pytest.fixture(autouse=True)
-def few(monkeypatch: pytest.MonkeyPatch) -> None:
+def _few_spaces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rounds, "MAX_SPACES", 3)
 
 
@@ -30,7 +30,7 @@ def stages(connection: psycopg.Connection) -> list[Stage]:
     return stages
 
 
-class Ended(list[set[int]]):
+class FinishedRounds(list[set[int]]):
     """The Spaces of each finished round."""
 
 
@@ -40,7 +40,7 @@ def places(stages: list[Stage], spaces: list[int]) -> list[int]:
 
 
 def test_it_works(connection: psycopg.Connection, stages: list[Stage]) -> None:
-    rounds = Ended()
+    rounds = FinishedRounds()
     way = Rounds(rounds.append)
     polls = [places(stages, way.poll(connection)) for _ in range(4)]
     assert polls == [[0, 1, 2], [3, 4, 5], [6, 0, 1], [2, 3, 4]]
@@ -48,7 +48,7 @@ def test_it_works(connection: psycopg.Connection, stages: list[Stage]) -> None:
 
 
 def test_what_others_have_emptied_is_passed_over(connection: psycopg.Connection, stages: list[Stage]) -> None:
-    way = Rounds(Ended().append)
+    way = Rounds(FinishedRounds().append)
     assert places(stages, way.poll(connection)) == [0, 1, 2]
     for index in (0, 3, 4):
         stages[index].process()
@@ -56,7 +56,7 @@ def test_what_others_have_emptied_is_passed_over(connection: psycopg.Connection,
 
 
 def test_few_spaces_are_all_seen_once(connection: psycopg.Connection, stages: list[Stage]) -> None:
-    rounds = Ended()
+    rounds = FinishedRounds()
     way = Rounds(rounds.append)
     way.poll(connection)
     for stage in stages[2:]:
@@ -69,12 +69,12 @@ def test_few_spaces_are_all_seen_once(connection: psycopg.Connection, stages: li
     assert rounds[-1] == set()
 
 
-@pytest.mark.parametrize(("drawn", "expected"), [(4, [4, 5, 6]), (6, [6, 0, 1]), (0, [0, 1, 2])])
+@pytest.mark.parametrize(("space_count", "expected"), [(4, [4, 5, 6]), (6, [6, 0, 1]), (0, [0, 1, 2])])
 def test_a_worker_that_leaves_goes_on_elsewhere(
     connection: psycopg.Connection,
     stages: list[Stage],
     monkeypatch: pytest.MonkeyPatch,
-    drawn: int,
+    space_count: int,
     expected: list[int],
 ) -> None:
     """It draws from all Spaces, including those not yet visited in this round."""
@@ -82,9 +82,9 @@ def test_a_worker_that_leaves_goes_on_elsewhere(
 
     def draw(end: int) -> int:
         ends.append(end)
-        return stages[drawn].space_id - 1
+        return stages[space_count].space_id - 1
 
-    way = Rounds(Ended().append)
+    way = Rounds(FinishedRounds().append)
     way.poll(connection)
     monkeypatch.setattr(rounds, "random", SimpleNamespace(randrange=draw))
     way.jump()

@@ -21,11 +21,11 @@ def stage(connection: psycopg.Connection, space_id: int) -> Stage:
     return Stage(connection, space_id)
 
 
-def came(minute: float = 0, **values: Any) -> Any:
+def make_touch(minute: float = 0, **values: Any) -> Any:
     return touch(**{"email": "a@b.org", "occurred_at": T0 + int(minute * MINUTE), **values})
 
 
-def receipt_of(client: httpx.Client, receipt: int) -> dict[str, Any]:
+def fetch_receipt(client: httpx.Client, receipt: int) -> dict[str, Any]:
     response = client.get(f"/receipts/{receipt}")
     assert response.status_code == 200
     return response.json()
@@ -37,7 +37,7 @@ def test_it_works(stage: Stage, client: httpx.Client) -> None:
         for name in ("campaign_id", "campaign_name", "adset_id", "adset_name", "ad_id", "ad_name",
                      "account_id", "account_name", "keyword", "url")
     }  # fmt: skip
-    [receipt] = stage.run(came(**names, referrer="https://News.example/a?b"))
+    [receipt] = stage.run(make_touch(**names, referrer="https://News.example/a?b"))
     [contact] = stage.values("contacts", "id")
     columns = ("id", "contact_id", "source_id", "source_rule", "referrer_host", *names)
     assert stage.rows("touchpoints", *columns) == [
@@ -45,14 +45,14 @@ def test_it_works(stage: Stage, client: httpx.Client) -> None:
     ]
     assert stage.rows("contacts", "email", "source_mask") == [("a@b.org", ADS)]
     assert stage.values("events", "id") == []
-    assert receipt_of(client, receipt) == {
+    assert fetch_receipt(client, receipt) == {
         "id": str(receipt), "status": "stored", "event_id": None, "reason": None,
         "sender": "api_key", "warnings": [],
     }  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"),
+    ("fields", "expected"),
     [
         ({"source": "sms", "url": "https://x.example/?gclid=1"}, ("sms", "trk_source")),
         ({"url": "https://x.example/?gclid=1"}, ("google_ads", "gclid")),
@@ -66,8 +66,8 @@ def test_it_works(stage: Stage, client: httpx.Client) -> None:
         ({"url": "https://x.example/", "referrer": "http://[bad"}, ("direct", "direct")),
     ],
 )  # fmt: skip
-def test_where_it_came_from(stage: Stage, given: dict[str, str], expected: tuple[str, str]) -> None:
-    stage.run(came(**{"source": None, **given}))
+def test_fields_decide_the_source(stage: Stage, fields: dict[str, str], expected: tuple[str, str]) -> None:
+    stage.run(make_touch(**{"source": None, **fields}))
     [(number, rule)] = stage.rows("touchpoints", "source_id", "source_rule")
     assert (SOURCES[number - 1], rule) == expected
 
@@ -79,7 +79,7 @@ def test_stored_events_are_credited_to_it_afterwards(stage: Stage, client: httpx
         "attribution_window": 30,
     }  # fmt: skip
     assert client.get("/events", params=query).json()["data"] == []
-    stage.run(came(), came(60, source="sms"))
+    stage.run(make_touch(), make_touch(60, source="sms"))
     [row] = client.get("/events", params=query).json()["data"]
     assert row["amount"] == 5
     assert stage.values("events", "source_mask") == [ADS | SMS]
@@ -88,7 +88,7 @@ def test_stored_events_are_credited_to_it_afterwards(stage: Stage, client: httpx
 @pytest.mark.parametrize("limit", [1, 10])
 def test_only_events_after_it_know_it(stage: Stage, limit: int) -> None:
     stage.put(event(email="a@b.org", event_time=T0 - 1), event(email="a@b.org", event_time=T0))
-    stage.put(came())
+    stage.put(make_touch())
     stage.process(limit)
     masks = [row[1] for row in stage.rows("events", "event_time", "source_mask")]
     assert masks[1] == ADS
@@ -96,11 +96,13 @@ def test_only_events_after_it_know_it(stage: Stage, limit: int) -> None:
 
 @pytest.mark.parametrize("limit", [1, 10])
 def test_the_same_within_half_an_hour_is_dropped(stage: Stage, client: httpx.Client, limit: int) -> None:
-    receipts = stage.put(came(0), came(30), came(30 + 1 / 60), came(-1), came(40, ad_id="2"))
+    receipts = stage.put(
+        make_touch(0), make_touch(30), make_touch(30 + 1 / 60), make_touch(-1), make_touch(40, ad_id="2")
+    )
     result = stage.process(limit)
     assert (result.rows, result.stored, result.duplicates, result.touchpoints) == (5, 4, 1, 4)
     assert stage.rows("duplicates", "id", "reason", "event_id") == [(receipts[1], "repeated_touch", None)]
-    assert receipt_of(client, receipts[1]) == {
+    assert fetch_receipt(client, receipts[1]) == {
         "id": str(receipts[1]), "status": "duplicate", "event_id": None,
         "reason": "repeated_touch", "sender": "api_key", "warnings": [],
     }  # fmt: skip
@@ -108,7 +110,7 @@ def test_the_same_within_half_an_hour_is_dropped(stage: Stage, client: httpx.Cli
 
 @pytest.mark.parametrize("limit", [1, 10])
 @pytest.mark.parametrize(
-    ("first", "second", "same"),
+    ("first_fields", "second_fields", "is_duplicate"),
     [
         ({"campaign_id": "1"}, {"campaign_id": "1", "campaign_name": "Spring"}, True),
         ({"campaign_id": "1", "campaign_name": "a"}, {"campaign_id": "1", "campaign_name": "b"},
@@ -122,18 +124,23 @@ def test_the_same_within_half_an_hour_is_dropped(stage: Stage, client: httpx.Cli
         ({"source": "sms"}, {"source": "email"}, False),
     ],
 )  # fmt: skip
-def test_what_is_the_same(
-    stage: Stage, limit: int, first: dict[str, str], second: dict[str, str], *, same: bool
+def test_equal_touchpoints_are_duplicates(
+    stage: Stage,
+    limit: int,
+    first_fields: dict[str, str],
+    second_fields: dict[str, str],
+    *,
+    is_duplicate: bool,
 ) -> None:
-    stage.put(came(0, **first), came(10, **second))
+    stage.put(make_touch(0, **first_fields), make_touch(10, **second_fields))
     stage.process(limit)
-    assert len(stage.values("touchpoints", "id")) == (1 if same else 2)
+    assert len(stage.values("touchpoints", "id")) == (1 if is_duplicate else 2)
 
 
 @pytest.mark.parametrize("limit", [1, 10])
 def test_it_and_an_event_s_touchpoint_are_alike(stage: Stage, limit: int) -> None:
     values = {"email": "a@b.org", "trk_source": "google_ads", "trk_campaign": "12"}
-    stage.put(event(**values), came(5, campaign_id="12", campaign_name="Spring"))
+    stage.put(event(**values), make_touch(5, campaign_id="12", campaign_name="Spring"))
     stage.put(event(**values, event_time=T0 + 20 * MINUTE))
     stage.process(limit)
     assert len(stage.values("touchpoints", "id")) == 1
@@ -141,10 +148,10 @@ def test_it_and_an_event_s_touchpoint_are_alike(stage: Stage, limit: int) -> Non
 
 
 def test_it_joins_contacts_like_an_event(stage: Stage) -> None:
-    stage.run(event(trk_token="t1"), came(email="a@acme.com", trk_token="t1"))
+    stage.run(event(trk_token="t1"), make_touch(email="a@acme.com", trk_token="t1"))
     assert len(stage.values("contacts", "id")) == 1
     stage.run(event(tracking_id="u1", email="b@acme.com"))
-    stage.run(came(tracking_id="u1", email="a@acme.com"))
+    stage.run(make_touch(tracking_id="u1", email="a@acme.com"))
     [merge] = stage.rows("merges", "cause")
     assert merge == ("email",)
     [company] = stage.values("companies", "id")
@@ -152,16 +159,16 @@ def test_it_joins_contacts_like_an_event(stage: Stage) -> None:
 
 
 def test_what_is_no_identifier_is_told(stage: Stage, client: httpx.Client) -> None:
-    [receipt] = stage.run(came(email="noreply@b.org"))
-    assert receipt_of(client, receipt)["reason"] == "email ignored: not an identifier"
+    [receipt] = stage.run(make_touch(email="noreply@b.org"))
+    assert fetch_receipt(client, receipt)["reason"] == "email ignored: not an identifier"
 
 
 def test_its_receipt_does_not_end_as_an_event_s_does(stage: Stage, client: httpx.Client) -> None:
-    event_id, touchpoint_id = stage.run(event(trk_token="t1", trk_source="sms"), came())
+    event_id, touchpoint_id = stage.run(event(trk_token="t1", trk_source="sms"), make_touch())
     assert client.delete(f"/events/{event_id}").status_code == 200
     assert event_id in stage.values("touchpoints", "id")
     assert client.get(f"/receipts/{event_id}").status_code == 404
-    assert receipt_of(client, touchpoint_id)["status"] == "stored"
+    assert fetch_receipt(client, touchpoint_id)["status"] == "stored"
 
 
 def test_a_row_that_cannot_be_read_is_rejected(stage: Stage) -> None:

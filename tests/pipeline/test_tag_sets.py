@@ -25,7 +25,7 @@ def stage(database_url: str) -> Iterator[Stage]:
         yield new_stage(connection)
 
 
-def stored(stage: Stage) -> dict[int, dict[str, str]]:
+def stored_tag_sets(stage: Stage) -> dict[int, dict[str, str]]:
     """Return the tag sets by number, with their non-empty values."""
     return {
         row[0]: {name: value for name, value in zip(COLUMNS, row[1:], strict=True) if value}
@@ -44,7 +44,7 @@ def test_it_works(stage: Stage) -> None:
     shoes = {"campaign_id": "12", "keyword": "shoe", "landing_page": "https://shop.example/shoes"}
     tag_set = {"campaign_id": "12", "landing_page": "https://shop.example/shoes"}
     numbers = dict(stage.rows("touchpoints", "id", "tag_set_id"))
-    sets = stored(stage)
+    sets = stored_tag_sets(stage)
     assert sorted(sets) == [1, 2]
     assert numbers[event_id] == numbers[later]
     assert sets[numbers[event_id]] == shoes
@@ -83,7 +83,7 @@ def test_nothing_is_left_of_a_batch_that_fails(stage: Stage, monkeypatch: pytest
             batch_runner.run_batch(stage.connection, stage.space_id)
     assert stage.values("tag_sets", "id") == []
     stage.process(limit=1)
-    assert [tags["keyword"] for tags in stored(stage).values()] == ["shoe", "boot"]
+    assert [tags["keyword"] for tags in stored_tag_sets(stage).values()] == ["shoe", "boot"]
     assert stage.values("touchpoints", "tag_set_id") == [1, 2]
 
 

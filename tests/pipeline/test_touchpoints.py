@@ -31,7 +31,7 @@ def test_it_works(stage: Stage) -> None:
     columns = ("id", "contact_id", "source_id", "source_rule", "campaign_id", "campaign_name",
                "adset_id", "adset_name", "ad_id", "keyword", "url")  # fmt: skip
     assert stage.rows("touchpoints", *columns) == [
-        (receipt, stage.contact_of(receipt), SOURCE_IDS["google_ads"], "trk_source", "120", None,
+        (receipt, stage.find_contact(receipt), SOURCE_IDS["google_ads"], "trk_source", "120", None,
          None, "Spring", "9", "shoes", "https://shop.example/")
     ]  # fmt: skip
 

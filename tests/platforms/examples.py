@@ -53,7 +53,7 @@ BARE = Conversion(event_id=8, dedup_id="e1", event_name="lead_generated", event_
 """A conversion without a person or other details."""
 
 
-def but(conversion: Conversion = CONVERSION, **changes: Any) -> Conversion:
+def make_conversion(conversion: Conversion = CONVERSION, **changes: Any) -> Conversion:
     return msgspec.structs.replace(conversion, **changes)
 
 
@@ -69,11 +69,13 @@ def destination(platform: Platform, settings: dict[str, Any], **fields: Any) -> 
     )
 
 
-def call_for(platform: Platform, to: Destination, *conversions: Conversion) -> EgressRequest:
-    return platform.request([platform.build(conversion, to) for conversion in conversions], to)
+def call_for(platform: Platform, destination: Destination, *conversions: Conversion) -> EgressRequest:
+    return platform.request(
+        [platform.build(conversion, destination) for conversion in conversions], destination
+    )
 
 
-def seen(call: EgressRequest) -> dict[str, Any]:
+def example_call(call: EgressRequest) -> dict[str, Any]:
     """Return a call in the format of the examples file."""
     parts = urlsplit(call.url)
     query = {name: values[0] for name, values in parse_qs(parts.query).items()}
@@ -92,7 +94,7 @@ def answer(status: int, body: object = None, **fields: Any) -> EgressResponse:
     return EgressResponse(status=status, body=raw, **fields)
 
 
-def of_somebody(number: str) -> tuple[Conversion, list[str]]:
+def stranger_example(number: str) -> tuple[Conversion, list[str]]:
     """Return a conversion whose identifying values all contain `number`, and these values in clear and
     hashed.
     """
@@ -108,7 +110,7 @@ def of_somebody(number: str) -> tuple[Conversion, list[str]]:
     }
     ids = {name: f"id.{name}.{number}" for name in CONVERSION.click.ids}  # type: ignore[union-attr]
     cookies = dict.fromkeys(CONVERSION.cookies, f"fb.1.1795080000000.{number}")
-    conversion = but(
+    conversion = make_conversion(
         person=ConvertedPerson(**plain, country="DE"),
         ip=f"2001:db8::{number[:4]}:{number[4:8]}",
         user_agent=f"Browser/{number}",

@@ -30,7 +30,7 @@ from headwater.forwarding.platforms.models import (
     Verdict,
 )
 from headwater.sources.catalogue import SOURCES
-from tests.platforms.examples import EVENT_TIME, answer, but, seen
+from tests.platforms.examples import EVENT_TIME, answer, example_call, make_conversion
 from tests.platforms.variety import (
     DENIED,
     assert_hashed,
@@ -38,9 +38,9 @@ from tests.platforms.variety import (
     bare,
     conversions,
     destination,
-    expected,
+    expected_call,
 )
-from tests.support.destinations import FakeSender, answered, keep_no_token
+from tests.support.destinations import FakeSender, keep_no_token, make_response
 
 CHATGPT_ADS = ChatGPTAds()
 
@@ -71,8 +71,8 @@ def openai(settings: dict[str, Any] | None = None, **changes: Any) -> Destinatio
     return destination(CHATGPT_ADS, {"pixel_id": "px1", **(settings or {})}, **changes)
 
 
-def sent(conversion: Conversion, to: Destination | None = None) -> dict[str, Any]:
-    return CHATGPT_ADS.build(conversion, to or openai())
+def sent(conversion: Conversion, destination: Destination | None = None) -> dict[str, Any]:
+    return CHATGPT_ADS.build(conversion, destination or openai())
 
 
 def problem(message: str) -> dict[str, Any]:
@@ -81,9 +81,9 @@ def problem(message: str) -> dict[str, Any]:
 
 def test_it_works() -> None:
     target = openai()
-    call = CHATGPT_ADS.request([sent(but(), target)], target)
-    assert seen(call) == expected("openai_ads") | {"query": {"pid": "px1"}}
-    assert CHATGPT_ADS.skip_reason(but(), target) is None
+    call = CHATGPT_ADS.request([sent(make_conversion(), target)], target)
+    assert example_call(call) == expected_call("openai_ads") | {"query": {"pid": "px1"}}
+    assert CHATGPT_ADS.skip_reason(make_conversion(), target) is None
     assert CHATGPT_ADS.sources <= set(SOURCES)
 
 
@@ -102,10 +102,10 @@ def test_the_least_it_takes() -> None:
 
 def test_a_trial_is_only_validated() -> None:
     target = openai(test=True)
-    body = seen(CHATGPT_ADS.request([sent(but(), target)], target))["body"]
+    body = example_call(CHATGPT_ADS.request([sent(make_conversion(), target)], target))["body"]
     assert body["validate_only"] is True
     assert CHATGPT_ADS.test_event_problem(target) is None
-    sender = FakeSender(answered(200, b'{"accepted_events": 1}'))
+    sender = FakeSender(make_response(200, b'{"accepted_events": 1}'))
     check = asyncio.run(try_destination(sender, openai(), CHATGPT_ADS, keep_no_token))
     assert (check.ok, check.message) == (True, "ChatGPT Ads accepted the test event.")
     assert json.loads(sender.calls[0].body)["validate_only"] is True
@@ -166,13 +166,13 @@ def test_every_name_is_a_type_with_data() -> None:
     ],
 )
 def test_amounts_are_whole_minor_units(amount: str, currency: str, units: int) -> None:
-    data = sent(but(amount=Decimal(amount), currency=currency))["data"]
+    data = sent(make_conversion(amount=Decimal(amount), currency=currency))["data"]
     assert data == {"type": "contents", "amount": units, "currency": currency}
     assert isinstance(data["amount"], int)
 
 
 def test_a_currency_without_an_amount_says_nothing() -> None:
-    assert sent(but(amount=None))["data"] == {"type": "contents"}
+    assert sent(make_conversion(amount=None))["data"] == {"type": "contents"}
 
 
 # ----------------------------------------------------------------------------------------- people
@@ -203,14 +203,14 @@ def test_the_hashes() -> None:
 
 
 def test_the_click_id_of_urls_comes_before_the_cookie() -> None:
-    assert sent(but(cookies={"oppref": "of_cookie"}))["oppref"] == "op1"
+    assert sent(make_conversion(cookies={"oppref": "of_cookie"}))["oppref"] == "op1"
     event = bare(cookies={"oppref": "of_cookie"}, url_click_ids={"oppref": "of_url"})
     assert sent(event)["oppref"] == "of_url"
     assert sent(bare(cookies={"oppref": "of_cookie"}))["oppref"] == "of_cookie"
 
 
 @pytest.mark.parametrize(
-    ("known", "reason"),
+    ("columns", "reason"),
     [
         ({}, SkipReason.NO_IDENTIFIER),
         ({"ip": "203.0.113.9"}, SkipReason.NO_IDENTIFIER),
@@ -225,37 +225,37 @@ def test_the_click_id_of_urls_comes_before_the_cookie() -> None:
         ({"cookies": {"obref": OBREF}, "amount": Decimal(0)}, SkipReason.NO_CURRENCY),
     ],
 )
-def test_what_it_cannot_take(known: dict[str, Any], reason: SkipReason | None) -> None:
-    assert CHATGPT_ADS.skip_reason(bare(**known), openai()) is reason
+def test_unusable_conversions_are_skipped(columns: dict[str, Any], reason: SkipReason | None) -> None:
+    assert CHATGPT_ADS.skip_reason(bare(**columns), openai()) is reason
 
 
 def test_a_refusal_keeps_an_event_back() -> None:
-    assert CHATGPT_ADS.skip_reason(but(consent=DENIED), openai()) is SkipReason.NO_CONSENT
-    assert CHATGPT_ADS.skip_reason(but(consent=AdConsent()), openai()) is None
+    assert CHATGPT_ADS.skip_reason(make_conversion(consent=DENIED), openai()) is SkipReason.NO_CONSENT
+    assert CHATGPT_ADS.skip_reason(make_conversion(consent=AdConsent()), openai()) is None
 
 
 def test_or_it_is_sent_without_its_person() -> None:
     limit = openai({"consent_denied": "limit"})
-    event = but(consent=DENIED, cookies={"obref": OBREF})
+    event = make_conversion(consent=DENIED, cookies={"obref": OBREF})
     assert CHATGPT_ADS.skip_reason(event, limit) is None
     payload = sent(event, limit)
     assert (payload["opt_out"], payload["oppref"]) == (True, "op1")
     assert "user" not in payload
-    without_click = but(consent=DENIED, click=None)
+    without_click = make_conversion(consent=DENIED, click=None)
     assert CHATGPT_ADS.skip_reason(without_click, limit) is SkipReason.NO_IDENTIFIER
 
 
 def test_without_personalization_the_person_is_still_matched() -> None:
-    payload = sent(but(consent=AdConsent(ad_user_data=True, ad_personalization=False)))
+    payload = sent(make_conversion(consent=AdConsent(ad_user_data=True, ad_personalization=False)))
     assert payload["opt_out"] is True
     assert payload["user"]["emails_sha256"]
-    assert "opt_out" not in sent(but(consent=AdConsent()))
+    assert "opt_out" not in sent(make_conversion(consent=AdConsent()))
 
 
 @given(conversions())
-def test_what_is_shown(conversion: Conversion) -> None:
+def test_personal_values_are_masked(conversion: Conversion) -> None:
     person = msgspec.structs.replace(conversion.person, city=None, state=None)  # sent in clear
-    conversion = but(conversion, person=person)
+    conversion = make_conversion(conversion, person=person)
     payload = sent(conversion)
     redacted_payload = CHATGPT_ADS.redact(payload)
     assert_shows_nobody(redacted_payload, conversion)
@@ -267,7 +267,9 @@ def test_what_is_shown(conversion: Conversion) -> None:
 
 def test_places_and_references_are_masked() -> None:
     event = bare(person=ConvertedPerson(city="Ulm", state="BW", country="DE"), cookies={"obref": OBREF})
-    redacted_text = json.dumps(CHATGPT_ADS.redact(sent(but(event, url_click_ids={"oppref": "op1"}))))
+    redacted_text = json.dumps(
+        CHATGPT_ADS.redact(sent(make_conversion(event, url_click_ids={"oppref": "op1"})))
+    )
     assert not any(text in redacted_text for text in ("Ulm", "BW", "DE", OBREF, "op1"))
 
 
@@ -365,7 +367,7 @@ def test_errors_tell_nothing_of_people() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong",
+    "settings",
     [
         {"pixel_id": "a&validate_only=1"},
         {"pixel_id": "a\n"},
@@ -375,6 +377,6 @@ def test_errors_tell_nothing_of_people() -> None:
         {"pixel": "a"},
     ],
 )
-def test_wrong_settings(wrong: dict[str, Any]) -> None:
+def test_wrong_settings(settings: dict[str, Any]) -> None:
     with pytest.raises(msgspec.ValidationError):
-        openai(wrong)
+        openai(settings)

@@ -22,7 +22,16 @@ from headwater.forwarding.platforms.models import (
     Destination,
     SkipReason,
 )
-from tests.platforms.examples import BARE, CONVERSION, EVENT_TIME, EXAMPLES, but, call_for, destination, seen
+from tests.platforms.examples import (
+    BARE,
+    CONVERSION,
+    EVENT_TIME,
+    EXAMPLES,
+    call_for,
+    destination,
+    example_call,
+    make_conversion,
+)
 
 GOOGLE = Google()
 
@@ -32,7 +41,7 @@ NOW = 1_795_170_000.7
 REFRESH = {"client_id": "i", "client_secret": "s", "refresh_token": "r/1"}
 
 
-def to(secrets: dict[str, str] | None = None, **settings: Any) -> Destination:
+def make_destination(secrets: dict[str, str] | None = None, **settings: Any) -> Destination:
     return destination(
         GOOGLE,
         {**SETTINGS, **settings},
@@ -42,18 +51,18 @@ def to(secrets: dict[str, str] | None = None, **settings: Any) -> Destination:
     )
 
 
-TO = to()
-LEAD = but(BARE, url_click_ids={"gclid": "g1"})
+TO = make_destination()
+LEAD = make_conversion(BARE, url_click_ids={"gclid": "g1"})
 
 
 def test_it_works() -> None:
     """The whole request equals the reference."""
-    assert seen(call_for(GOOGLE, TO, CONVERSION)) == EXAMPLES["google_data_manager"]
+    assert example_call(call_for(GOOGLE, TO, CONVERSION)) == EXAMPLES["google_data_manager"]
 
 
-def test_the_least() -> None:
+def test_a_minimal_conversion_is_built() -> None:
     plain = destination(GOOGLE, {"customer_id": "1234567890"}, event_names=NAMES)
-    assert seen(call_for(GOOGLE, plain, LEAD))["body"] == {
+    assert example_call(call_for(GOOGLE, plain, LEAD))["body"] == {
         "destinations": [
             {
                 "operatingAccount": {"accountType": "GOOGLE_ADS", "accountId": "1234567890"},
@@ -75,7 +84,7 @@ def test_the_least() -> None:
 
 def test_several_actions_in_one_call() -> None:
     """Each event names its conversion action. An event without one would go to all of them."""
-    body = seen(call_for(GOOGLE, TO, CONVERSION, LEAD, CONVERSION))["body"]
+    body = example_call(call_for(GOOGLE, TO, CONVERSION, LEAD, CONVERSION))["body"]
     assert [(target["reference"], target["productDestinationId"]) for target in body["destinations"]] == [
         ("555000111", "555000111"),
         ("555000222", "555000222"),
@@ -94,12 +103,12 @@ def test_a_call_names_ten_actions_at_most() -> None:
 
 def test_a_trial_only_validates() -> None:
     trial = msgspec.structs.replace(TO, test=True)
-    assert seen(call_for(GOOGLE, trial, CONVERSION))["body"]["validateOnly"] is True
+    assert example_call(call_for(GOOGLE, trial, CONVERSION))["body"]["validateOnly"] is True
     assert GOOGLE.test_event_problem(trial) is None
 
 
 @pytest.mark.parametrize(
-    ("credited", "own", "expected"),
+    ("credited", "url_click_ids", "expected"),
     [
         ({"gclid": "a", "gbraid": "b", "wbraid": "c"}, {}, {"gclid": "a"}),
         ({"wbraid": "c", "gbraid": "b"}, {}, {"gbraid": "b"}),
@@ -108,9 +117,11 @@ def test_a_trial_only_validates() -> None:
         ({"fbclid": "x"}, {}, None),
     ],
 )
-def test_one_click_id(credited: dict[str, str], own: dict[str, str], expected: dict[str, str] | None) -> None:
+def test_one_click_id(
+    credited: dict[str, str], url_click_ids: dict[str, str], expected: dict[str, str] | None
+) -> None:
     click = msgspec.structs.replace(CONVERSION.click, ids=credited)
-    payload = GOOGLE.build(but(click=click, url_click_ids=own), TO)
+    payload = GOOGLE.build(make_conversion(click=click, url_click_ids=url_click_ids), TO)
     assert payload.get("adIdentifiers") == expected
 
 
@@ -123,13 +134,13 @@ def test_one_click_id(credited: dict[str, str], own: dict[str, str], expected: d
     ],
 )
 def test_times(moment: int, text: str) -> None:
-    assert GOOGLE.build(but(event_time=moment), TO)["eventTimestamp"] == text
+    assert GOOGLE.build(make_conversion(event_time=moment), TO)["eventTimestamp"] == text
 
 
 @pytest.mark.parametrize("amount", ["0", "-12.5", "123456789012.1234"])
 def test_amounts(amount: str) -> None:
-    assert GOOGLE.build(but(amount=Decimal(amount)), TO)["conversionValue"] == float(amount)
-    assert GOOGLE.build(but(amount=None), TO).keys().isdisjoint({"conversionValue", "currency"})
+    assert GOOGLE.build(make_conversion(amount=Decimal(amount)), TO)["conversionValue"] == float(amount)
+    assert GOOGLE.build(make_conversion(amount=None), TO).keys().isdisjoint({"conversionValue", "currency"})
 
 
 @pytest.mark.parametrize(
@@ -145,7 +156,7 @@ def test_amounts(amount: str) -> None:
     ],
 )
 def test_consent(consent: AdConsent, expected: dict[str, str] | None) -> None:
-    payload = GOOGLE.build(but(consent=consent), TO)
+    payload = GOOGLE.build(make_conversion(consent=consent), TO)
     assert payload.get("consent") == expected
     assert ("userData" in payload) == (consent.ad_user_data is not False)
 
@@ -159,20 +170,20 @@ DENIED = AdConsent(ad_user_data=False)
         (CONVERSION, {}, None),
         (LEAD, {}, None),
         (BARE, {}, SkipReason.NO_IDENTIFIER),
-        (but(BARE, ip="203.0.113.9", user_agent="x"), {}, SkipReason.NO_IDENTIFIER),
-        (but(BARE, person=ConvertedPerson(external_id="x")), {}, SkipReason.NO_IDENTIFIER),
-        (but(BARE, person=ConvertedPerson(email="a@example.com")), {}, None),
-        (but(BARE, person=ConvertedPerson(phone="+16505551212")), {}, None),
-        (but(currency=None), {}, SkipReason.NO_CURRENCY),
-        (but(amount=None, currency=None), {}, None),
-        (but(consent=DENIED), {}, None),
-        (but(consent=DENIED), {"consent_denied": "skip"}, SkipReason.NO_CONSENT),
-        (but(consent=DENIED, click=None), {}, SkipReason.NO_CONSENT),
-        (but(consent=AdConsent(ad_personalization=False)), {"consent_denied": "skip"}, None),
+        (make_conversion(BARE, ip="203.0.113.9", user_agent="x"), {}, SkipReason.NO_IDENTIFIER),
+        (make_conversion(BARE, person=ConvertedPerson(external_id="x")), {}, SkipReason.NO_IDENTIFIER),
+        (make_conversion(BARE, person=ConvertedPerson(email="a@example.com")), {}, None),
+        (make_conversion(BARE, person=ConvertedPerson(phone="+16505551212")), {}, None),
+        (make_conversion(currency=None), {}, SkipReason.NO_CURRENCY),
+        (make_conversion(amount=None, currency=None), {}, None),
+        (make_conversion(consent=DENIED), {}, None),
+        (make_conversion(consent=DENIED), {"consent_denied": "skip"}, SkipReason.NO_CONSENT),
+        (make_conversion(consent=DENIED, click=None), {}, SkipReason.NO_CONSENT),
+        (make_conversion(consent=AdConsent(ad_personalization=False)), {"consent_denied": "skip"}, None),
     ],
 )
 def test_skip_reason(conversion: Conversion, settings: dict[str, Any], reason: SkipReason | None) -> None:
-    assert GOOGLE.skip_reason(conversion, to(**settings)) == reason
+    assert GOOGLE.skip_reason(conversion, make_destination(**settings)) == reason
 
 
 @pytest.fixture(scope="module")
@@ -183,20 +194,20 @@ def key() -> str:
     ).decode()
 
 
-def account(key: str, **more: str) -> dict[str, str]:
+def account(key: str, **settings: str) -> dict[str, str]:
     fields = {"type": "service_account", "client_email": "h@p.iam.example", "private_key": key}
-    return {"service_account_json": json.dumps(fields | more)}
+    return {"service_account_json": json.dumps(fields | settings)}
 
 
-def ask(to: Destination) -> tuple[str, dict[str, str]]:
-    call = GOOGLE.token_request(to, NOW)
+def ask(destination: Destination) -> tuple[str, dict[str, str]]:
+    call = GOOGLE.token_request(destination, NOW)
     assert call is not None
     assert call.content_type == "application/x-www-form-urlencoded"
     return call.url, {name: values[0] for name, values in parse_qs(call.body.decode()).items()}
 
 
 def test_a_service_account_signs_for_itself(key: str) -> None:
-    url, form = ask(to(account(key, private_key_id="k1")))
+    url, form = ask(make_destination(account(key, private_key_id="k1")))
     assert url == "https://oauth2.googleapis.com/token"
     assert form["grant_type"] == "urn:ietf:params:oauth:grant-type:jwt-bearer"
     public = serialization.load_pem_private_key(key.encode(), None).public_key()
@@ -219,10 +230,10 @@ def test_a_refresh_token_is_exchanged() -> None:
 
 
 def test_the_token_comes_from_where_google_is_said_to_be(key: str) -> None:
-    other_destination = msgspec.structs.replace(to(account(key)), url="http://127.0.0.1:9")
+    other_destination = msgspec.structs.replace(make_destination(account(key)), url="http://127.0.0.1:9")
     assert ask(other_destination)[0] == "http://127.0.0.1:9/token"
     configured_destination = msgspec.structs.replace(
-        to(token_url="https://t.example/x"), url="http://127.0.0.1:9"
+        make_destination(token_url="https://t.example/x"), url="http://127.0.0.1:9"
     )
     assert ask(configured_destination)[0] == "https://t.example/x"
 
@@ -248,9 +259,9 @@ def test_secrets_that_cannot_be_used(secrets: dict[str, str]) -> None:
     assert "service_account_json" in problem
     assert "sesame" not in problem
     with pytest.raises(ValueError, match="service_account_json"):
-        ask(to(secrets))
+        ask(make_destination(secrets))
 
 
-def test_secrets_that_can(key: str) -> None:
+def test_complete_secrets_are_accepted(key: str) -> None:
     assert GOOGLE.secrets_problem(REFRESH) is None
     assert GOOGLE.secrets_problem(account(key)) is None

@@ -19,14 +19,14 @@ from headwater.forwarding.platforms.models import (
     CredentialsRefused,
     PartlyAccepted,
 )
-from tests.platforms.examples import CONVERSION, answer, of_somebody
+from tests.platforms.examples import CONVERSION, answer, stranger_example
 from tests.platforms.test_google import GOOGLE, TO
 
 GRANTED = {"access_token": "ya29.x", "expires_in": 3599, "token_type": "Bearer"}
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"),  # the token, or whether the error is temporary
+    ("response", "expected"),  # the token, or whether the error is temporary
     [
         (answer(200, GRANTED), ("ya29.x", 3599.0)),
         (answer(200, {"access_token": "t"}), ("t", 3600.0)),
@@ -41,8 +41,8 @@ GRANTED = {"access_token": "ya29.x", "expires_in": 3599, "token_type": "Bearer"}
         (answer(400, b"<html>"), True),
     ],
 )
-def test_token_answers(given: EgressResponse, expected: object) -> None:
-    outcome = GOOGLE.read_token(given)
+def test_token_answers(response: EgressResponse, expected: object) -> None:
+    outcome = GOOGLE.read_token(response)
     assert (outcome[:2] if isinstance(outcome, IssuedToken) else outcome.is_temporary) == expected
 
 
@@ -58,24 +58,27 @@ def about(*fields: str) -> dict[str, Any]:
     }
 
 
-def because(reason: str) -> dict[str, Any]:
+def error_info(reason: str) -> dict[str, Any]:
     return {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": reason}
 
 
-ERROR_INFO = because("INVALID_HEX_ENCODING")
+ERROR_INFO = error_info("INVALID_HEX_ENCODING")
 BUSY = {"RESOURCE_EXHAUSTED": 429, "INTERNAL": 500, "UNAVAILABLE": 503, "DEADLINE_EXCEEDED": 504}
 
 
 @pytest.mark.parametrize(
-    ("given", "kind"),
+    ("response", "kind"),
     [
         (answer(200, {"requestId": "r"}), CallAccepted),
         (answer(200, {"requestId": "r", "fieldWarnings": [{}]}), CallAccepted),
         (answer(200), CallDeferred),
         (status("UNAUTHENTICATED", 401), CredentialsRefused),
         (status("PERMISSION_DENIED", 403), CredentialsRefused),
-        (status("FAILED_PRECONDITION", 400, because("TERMS_AND_CONDITIONS_NOT_SIGNED")), CredentialsRefused),
-        (status("INVALID_ARGUMENT", 400, because("CONVERSION_ACTION_TOO_RECENTLY_CREATED")), CallDeferred),
+        (
+            status("FAILED_PRECONDITION", 400, error_info("TERMS_AND_CONDITIONS_NOT_SIGNED")),
+            CredentialsRefused,
+        ),
+        (status("INVALID_ARGUMENT", 400, error_info("CONVERSION_ACTION_TOO_RECENTLY_CREATED")), CallDeferred),
         *[(status(name, code), CallDeferred) for name, code in BUSY.items()],
         (status("INVALID_ARGUMENT", 400), Bisect),
         (status("INVALID_ARGUMENT", 400, about("destinations[0].product_destination_id")), Bisect),
@@ -92,8 +95,8 @@ BUSY = {"RESOURCE_EXHAUSTED": 429, "INTERNAL": 500, "UNAVAILABLE": 503, "DEADLIN
         (answer(404), CallRefused),
     ],
 )
-def test_answers(given: EgressResponse, kind: type) -> None:
-    assert type(GOOGLE.classify(given, 5)) is kind
+def test_answers(response: EgressResponse, kind: type) -> None:
+    assert type(GOOGLE.classify(response, 5)) is kind
 
 
 def test_the_events_at_fault_are_named() -> None:
@@ -118,7 +121,7 @@ def test_how_long_google_asks_to_wait() -> None:
 
 @given(st.uuids())
 def test_what_is_shown_says_nothing_of_the_person(number: Any) -> None:
-    conversion, secret = of_somebody(number.hex)
+    conversion, secret = stranger_example(number.hex)
     payload = GOOGLE.build(conversion, TO)
     redacted_payload = GOOGLE.redact(payload)
     assert [value for value in secret if value in json.dumps(redacted_payload)] == []

@@ -65,13 +65,13 @@ def sent(draw: st.DrawFn) -> tuple[list[Conversion], list[bool], bool]:
     return drawn_conversions, draw(st.lists(st.booleans(), min_size=8, max_size=8)), draw(st.booleans())
 
 
-def body(found: list[Conversion], is_correction: list[bool], is_test: bool) -> Any:
+def body(conversions: list[Conversion], is_correction: list[bool], is_test: bool) -> Any:
     target = destination(GOOGLE, SETTINGS, event_names=NAMES, test=is_test, access_token="t")
     parts = [
         GOOGLE.build_correction(conversion, target, 1_800_000_000.5)
         if is_corrected
         else GOOGLE.build(conversion, target)
-        for conversion, is_corrected in zip(found, is_correction, strict=False)
+        for conversion, is_corrected in zip(conversions, is_correction, strict=False)
     ]
     return msgspec.json.decode(GOOGLE.request(parts, target).body or b"")
 

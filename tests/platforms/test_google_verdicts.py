@@ -71,7 +71,7 @@ def test_it_works() -> None:
          {0: REFUSED, 1: REFUSED, 2: LATER}),
     ],
 )  # fmt: skip
-def test_which_events(groups: list[dict[str, Any]], expected: dict[int, EventVerdict]) -> None:
+def test_verdicts_name_their_events(groups: list[dict[str, Any]], expected: dict[int, EventVerdict]) -> None:
     assert read(*groups) == Verdicts(expected)
 
 
@@ -105,12 +105,12 @@ def test_no_reason_is_a_skip_reason_too() -> None:
 @pytest.mark.parametrize(
     "groups", [[], [group("PROCESSING")], [group("SUCCESS"), group("PROCESSING")], [group(None)], [group([])]]
 )
-def test_not_final(groups: list[dict[str, Any]]) -> None:
+def test_unfinished_requests_stay_pending(groups: list[dict[str, Any]]) -> None:
     assert read(*groups) == VerdictsPending()
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"),
+    ("body", "expected"),
     [
         (answer(404, {"error": {"status": "NOT_FOUND"}}), VerdictsUnavailable("NOT_FOUND")),
         (answer(400, {"error": {"status": "INVALID_ARGUMENT", "message": "m"}}),
@@ -123,8 +123,8 @@ def test_not_final(groups: list[dict[str, Any]]) -> None:
         (answer(200, b"<html>"), VerdictsDeferred()),
     ],
 )  # fmt: skip
-def test_no_verdicts(given: Any, expected: object) -> None:
-    assert GOOGLE.read_verdicts(given, PARTS) == expected
+def test_no_verdicts(body: Any, expected: object) -> None:
+    assert GOOGLE.read_verdicts(body, PARTS) == expected
 
 
 @pytest.mark.parametrize(

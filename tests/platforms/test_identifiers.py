@@ -109,7 +109,7 @@ def test_phones(text: str, region: str | None, expected: str | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "plain", "google", "reddit"),
+    ("text", "normalized", "google", "reddit"),
     [
         (" A.b+c@Example.com ", "a.b+c@example.com", "a.b+c@example.com", "ab@example.com"),
         ("\u00a0a.b+c@gmail.com\u2003", "a.b+c@gmail.com", "ab@gmail.com", "ab@gmail.com"),
@@ -124,14 +124,14 @@ def test_phones(text: str, region: str | None, expected: str | None) -> None:
         *[(text, None, None, None) for text in ("", "a", "@@", "a..b@example.com", "a@", "a@b c")],
     ],
 )  # fmt: skip
-def test_emails(text: str, plain: str | None, google: str | None, reddit: str | None) -> None:
+def test_emails(text: str, normalized: str | None, google: str | None, reddit: str | None) -> None:
     assert [form(text) for form in (plain_email, google_email, reddit_email)] == [
-        plain, google, reddit,
+        normalized, google, reddit,
     ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("text", "meta", "google", "place"),
+    ("text", "meta", "google", "place_name"),
     [
         ("  O\u2019Brien-Smith, Jr. ", "obriensmith jr", "o\u2019brien-smith, jr.", "obriensmithjr"),
         ("MARY  ANN", "mary ann", "mary  ann", "maryann"),
@@ -141,12 +141,12 @@ def test_emails(text: str, plain: str | None, google: str | None, reddit: str | 
         ("  ", None, None, None),
     ],
 )
-def test_names(text: str, meta: str | None, google: str | None, place: str | None) -> None:
-    assert [meta_name(text), google_name(text), meta_place(text)] == [meta, google, place]
+def test_names(text: str, meta: str | None, google: str | None, place_name: str | None) -> None:
+    assert [meta_name(text), google_name(text), meta_place(text)] == [meta, google, place_name]
 
 
 @pytest.mark.parametrize(
-    ("full", "names"),
+    ("full_name", "names"),
     [
         ("Mary Valéry", ("Mary", "Valéry")),
         (" Juan  Carlos de la Cruz ", ("Juan", "Carlos de la Cruz")),
@@ -154,8 +154,10 @@ def test_names(text: str, meta: str | None, google: str | None, place: str | Non
         ("", (None, None)),
     ],
 )
-def test_full_names_are_split_at_the_first_space(full: str, names: tuple[str | None, str | None]) -> None:
-    assert split_name(full) == names
+def test_full_names_are_split_at_the_first_space(
+    full_name: str, names: tuple[str | None, str | None]
+) -> None:
+    assert split_name(full_name) == names
 
 
 @given(st.text(max_size=80), st.sampled_from([plain_email, google_email, meta_name, phone_digits]))

@@ -33,11 +33,11 @@ from tests.platforms.examples import (
     CONVERSION,
     EXAMPLES,
     answer,
-    but,
     call_for,
     destination,
-    of_somebody,
-    seen,
+    example_call,
+    make_conversion,
+    stranger_example,
 )
 
 LINKEDIN = LinkedIn()
@@ -46,21 +46,21 @@ NAMES = {"purchase": "104012", "lead_generated": "urn:lla:llaPartnerConversion:1
 REFRESH = {"client_id": "i", "client_secret": "s", "refresh_token": "r"}
 
 
-def to(secrets: dict[str, str] | None = None, **settings: Any) -> Destination:
+def make_destination(secrets: dict[str, str] | None = None, **settings: Any) -> Destination:
     secrets = {"access_token": "***"} if secrets is None else secrets
     return destination(LINKEDIN, settings, event_names=NAMES, secrets=secrets)
 
 
-TO = to()
+TO = make_destination()
 
 
 def test_it_works() -> None:
     """The whole request equals the reference."""
-    assert seen(call_for(LINKEDIN, TO, CONVERSION)) == EXAMPLES["linkedin"]
+    assert example_call(call_for(LINKEDIN, TO, CONVERSION)) == EXAMPLES["linkedin"]
 
 
-def test_the_least() -> None:
-    least = but(BARE, person=ConvertedPerson(email="a@example.com"))
+def test_a_minimal_conversion_is_built() -> None:
+    least = make_conversion(BARE, person=ConvertedPerson(email="a@example.com"))
     email = {"idType": "SHA256_EMAIL", "idValue": hash_text("a@example.com")}
     assert LINKEDIN.build(least, TO) == {
         "conversion": "urn:lla:llaPartnerConversion:104013",
@@ -71,7 +71,7 @@ def test_the_least() -> None:
 
 
 @pytest.mark.parametrize(
-    ("first", "last", "expected"),
+    ("first_name", "last_name", "expected"),
     [
         ("Mary", "Valéry", {"firstName": "Mary", "lastName": "Valéry", "countryCode": "FR"}),
         ("Mary", None, None),
@@ -79,13 +79,15 @@ def test_the_least() -> None:
         ("Cher", "", None),
     ],
 )
-def test_both_names_or_none(first: str | None, last: str | None, expected: dict[str, str] | None) -> None:
-    person = ConvertedPerson(email="a@example.com", first_name=first, last_name=last, country="FR")
-    assert LINKEDIN.build(but(person=person), TO)["user"].get("userInfo") == expected
+def test_both_names_or_none(
+    first_name: str | None, last_name: str | None, expected: dict[str, str] | None
+) -> None:
+    person = ConvertedPerson(email="a@example.com", first_name=first_name, last_name=last_name, country="FR")
+    assert LINKEDIN.build(make_conversion(person=person), TO)["user"].get("userInfo") == expected
 
 
 def test_the_list_of_ids_is_there_even_when_empty() -> None:
-    conversion = but(BARE, person=ConvertedPerson(first_name="Mary", last_name="Valéry"))
+    conversion = make_conversion(BARE, person=ConvertedPerson(first_name="Mary", last_name="Valéry"))
     assert LINKEDIN.skip_reason(conversion, TO) is None
     assert LINKEDIN.build(conversion, TO)["user"]["userIds"] == []
 
@@ -95,9 +97,9 @@ def test_the_list_of_ids_is_there_even_when_empty() -> None:
     [("149.9000", "149.9"), ("0", "0"), ("-5.00", "-5"), ("123456789012.1234", "123456789012.1234")],
 )
 def test_amounts(amount: str, text: str) -> None:
-    value = LINKEDIN.build(but(amount=Decimal(amount)), TO)["conversionValue"]
+    value = LINKEDIN.build(make_conversion(amount=Decimal(amount)), TO)["conversionValue"]
     assert value == {"currencyCode": "USD", "amount": text}
-    assert "conversionValue" not in LINKEDIN.build(but(amount=None), TO)
+    assert "conversionValue" not in LINKEDIN.build(make_conversion(amount=None), TO)
 
 
 @pytest.mark.parametrize(
@@ -105,16 +107,16 @@ def test_amounts(amount: str, text: str) -> None:
     [
         (CONVERSION, None),
         (BARE, SkipReason.NO_IDENTIFIER),
-        (but(BARE, person=ConvertedPerson(phone="+16505551212")), SkipReason.NO_IDENTIFIER),
-        (but(BARE, person=ConvertedPerson(first_name="Mary")), SkipReason.NO_IDENTIFIER),
-        (but(BARE, person=ConvertedPerson(external_id="x")), SkipReason.NO_IDENTIFIER),
-        (but(BARE, ip="203.0.113.9", user_agent="x"), SkipReason.NO_IDENTIFIER),
-        (but(BARE, url_click_ids={"li_fat_id": "l"}), None),
-        (but(currency=None), SkipReason.NO_CURRENCY),
-        (but(amount=None, currency=None), None),
-        (but(consent=AdConsent(ad_user_data=False)), SkipReason.NO_CONSENT),
-        (but(consent=AdConsent()), None),
-        (but(consent=AdConsent(ad_personalization=False)), None),
+        (make_conversion(BARE, person=ConvertedPerson(phone="+16505551212")), SkipReason.NO_IDENTIFIER),
+        (make_conversion(BARE, person=ConvertedPerson(first_name="Mary")), SkipReason.NO_IDENTIFIER),
+        (make_conversion(BARE, person=ConvertedPerson(external_id="x")), SkipReason.NO_IDENTIFIER),
+        (make_conversion(BARE, ip="203.0.113.9", user_agent="x"), SkipReason.NO_IDENTIFIER),
+        (make_conversion(BARE, url_click_ids={"li_fat_id": "l"}), None),
+        (make_conversion(currency=None), SkipReason.NO_CURRENCY),
+        (make_conversion(amount=None, currency=None), None),
+        (make_conversion(consent=AdConsent(ad_user_data=False)), SkipReason.NO_CONSENT),
+        (make_conversion(consent=AdConsent()), None),
+        (make_conversion(consent=AdConsent(ad_personalization=False)), None),
     ],
 )
 def test_skip_reason(conversion: Conversion, reason: SkipReason | None) -> None:
@@ -125,8 +127,8 @@ def test_there_is_no_test_mode() -> None:
     assert "no test mode" in (LINKEDIN.test_event_problem(TO) or "")
 
 
-def ask(to: Destination) -> tuple[str, dict[str, str]] | None:
-    call = LINKEDIN.token_request(to, 0.0)
+def ask(destination: Destination) -> tuple[str, dict[str, str]] | None:
+    call = LINKEDIN.token_request(destination, 0.0)
     if call is None:
         return None
     return call.url, {name: values[0] for name, values in parse_qs(call.body.decode()).items()}
@@ -138,17 +140,17 @@ def test_an_access_token_is_used_as_it_is() -> None:
 
 def test_a_refresh_token_is_exchanged() -> None:
     form = {"grant_type": "refresh_token", **REFRESH}
-    with_both = to({**REFRESH, "access_token": "old"})
+    with_both = make_destination({**REFRESH, "access_token": "old"})
     assert ask(with_both) == ("https://www.linkedin.com/oauth/v2/accessToken", form)
     other_destination = msgspec.structs.replace(with_both, url="http://127.0.0.1:9")
     assert ask(other_destination) == ("http://127.0.0.1:9/oauth/v2/accessToken", form)
-    assert ask(to(REFRESH, token_url="https://t.example/x")) == ("https://t.example/x", form)
+    assert ask(make_destination(REFRESH, token_url="https://t.example/x")) == ("https://t.example/x", form)
     new_destination = msgspec.structs.replace(with_both, access_token="new")
     assert call_for(LINKEDIN, new_destination, CONVERSION).headers["Authorization"] == "Bearer new"
 
 
 @pytest.mark.parametrize(
-    ("secrets", "fine"),
+    ("secrets", "is_valid"),
     [
         ({"access_token": "t"}, True),
         (REFRESH, True),
@@ -158,17 +160,17 @@ def test_a_refresh_token_is_exchanged() -> None:
         ({"access_token": "t", "refresh_token": "r"}, False),
     ],
 )
-def test_which_secrets_go_together(secrets: dict[str, str], *, fine: bool) -> None:
-    assert (LINKEDIN.secrets_problem(secrets) is None) == fine
-    if not fine:
+def test_which_secrets_go_together(secrets: dict[str, str], *, is_valid: bool) -> None:
+    assert (LINKEDIN.secrets_problem(secrets) is None) == is_valid
+    if not is_valid:
         with pytest.raises(ValueError, match="refresh_token"):
-            ask(to(secrets))
+            ask(make_destination(secrets))
 
 
 @pytest.mark.parametrize("bad", [{"api_version": "202613"}, {"api_version": "v1"}, {"token_url": "ftp://x"}])
 def test_settings_are_checked(bad: dict[str, Any]) -> None:
     with pytest.raises(msgspec.ValidationError):
-        to(**bad)
+        make_destination(**bad)
 
 
 def failure(status: int, code: str = "X", message: str = "m") -> EgressResponse:
@@ -183,7 +185,7 @@ TWO = (
 
 
 @pytest.mark.parametrize(
-    ("given", "kind"),
+    ("response", "kind"),
     [
         (answer(201), CallAccepted),
         (answer(200, {"elements": [{"status": 201}] * 5}), CallAccepted),
@@ -206,8 +208,8 @@ TWO = (
         (answer(400, b"<html>"), Bisect),
     ],
 )
-def test_answers(given: EgressResponse, kind: type) -> None:
-    assert type(LINKEDIN.classify(given, 5)) is kind
+def test_answers(response: EgressResponse, kind: type) -> None:
+    assert type(LINKEDIN.classify(response, 5)) is kind
 
 
 def test_the_events_at_fault_are_named() -> None:
@@ -242,7 +244,7 @@ def test_an_ended_version_is_said_to_be_one() -> None:
 
 @given(st.uuids())
 def test_what_is_shown_says_nothing_of_the_person(number: Any) -> None:
-    conversion, secret = of_somebody(number.hex)
+    conversion, secret = stranger_example(number.hex)
     redacted_payload = LINKEDIN.redact(LINKEDIN.build(conversion, TO))
     assert [value for value in secret if value in json.dumps(redacted_payload)] == []
     assert redacted_payload["conversion"] == "urn:lla:llaPartnerConversion:104012"

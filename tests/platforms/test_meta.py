@@ -33,21 +33,21 @@ from tests.platforms.examples import (
     EVENT_TIME,
     EXAMPLES,
     answer,
-    but,
     call_for,
     destination,
-    of_somebody,
-    seen,
+    example_call,
+    make_conversion,
+    stranger_example,
 )
 
 META = Meta()
 
 SECRETS = {"access_token": "***"}
 TO = destination(META, {"pixel_id": "1234567890"}, secrets=SECRETS)
-LEAD = but(BARE, person=ConvertedPerson(email="a@example.com"))
+LEAD = make_conversion(BARE, person=ConvertedPerson(email="a@example.com"))
 
 
-def to(**settings: Any) -> Destination:
+def make_destination(**settings: Any) -> Destination:
     return destination(META, {"pixel_id": "1234567890", **settings}, secrets=SECRETS)
 
 
@@ -59,10 +59,10 @@ def test_it_works() -> None:
     """The whole request equals the reference."""
     expected = EXAMPLES["meta"]
     expected = {**expected, "url": expected["url"].format(pixel_id="1234567890")}
-    assert seen(call_for(META, TO, CONVERSION)) == expected
+    assert example_call(call_for(META, TO, CONVERSION)) == expected
 
 
-def test_the_least() -> None:
+def test_a_minimal_conversion_is_built() -> None:
     payload = META.build(LEAD, TO)
     assert payload == {
         "event_name": "Lead",
@@ -74,9 +74,9 @@ def test_the_least() -> None:
 
 
 def test_custom_events_go_under_what_people_call_them() -> None:
-    custom_event = but(event_name="custom_event_7", configured_name="Demo booked")
+    custom_event = make_conversion(event_name="custom_event_7", configured_name="Demo booked")
     assert META.build(custom_event, TO)["event_name"] == "Demo booked"
-    assert META.build(but(event_name="custom_event_7"), TO)["event_name"] == "custom_event_7"
+    assert META.build(make_conversion(event_name="custom_event_7"), TO)["event_name"] == "custom_event_7"
     renaming_destination = msgspec.structs.replace(
         TO, event_names={"custom_event_7": "Booked", "purchase": None}
     )
@@ -94,36 +94,36 @@ def test_custom_events_go_under_what_people_call_them() -> None:
         ({"user_agent": ""}, "system_generated"),
     ],
 )
-def test_where_it_happened(changes: dict[str, Any], source: str) -> None:
-    assert META.build(but(**changes), TO)["action_source"] == source
+def test_the_action_source_is_sent(changes: dict[str, Any], source: str) -> None:
+    assert META.build(make_conversion(**changes), TO)["action_source"] == source
 
 
-def clicked(at: int, id_: str = "Ab-1_") -> Conversion:
-    click = Click(touchpoint_id=1, occurred_at=at, source="facebook_ads", ids={"fbclid": id_})
-    return but(click=click, cookies={})
+def make_clicked(time: int, id_: str = "Ab-1_") -> Conversion:
+    click = Click(touchpoint_id=1, occurred_at=time, source="facebook_ads", ids={"fbclid": id_})
+    return make_conversion(click=click, cookies={})
 
 
 @pytest.mark.parametrize(
-    ("ago", "expected"), [(0, True), (1, True), (CLICK_LIFE, True), (CLICK_LIFE + 1, False), (-1, False)]
+    ("days_ago", "expected"), [(0, True), (1, True), (CLICK_LIFE, True), (CLICK_LIFE + 1, False), (-1, False)]
 )
-def test_a_click_counts_for_ninety_days(ago: int, *, expected: bool) -> None:
-    moment = EVENT_TIME - ago
-    assert fbc(clicked(moment)) == (f"fb.1.{moment}.Ab-1_" if expected else None)
+def test_a_click_counts_for_ninety_days(days_ago: int, *, expected: bool) -> None:
+    moment = EVENT_TIME - days_ago
+    assert fbc(make_clicked(moment)) == (f"fb.1.{moment}.Ab-1_" if expected else None)
 
 
 def test_the_cookie_comes_first_while_it_counts() -> None:
     click = CONVERSION.click
     good = f"fb.1.{EVENT_TIME - 5}.Cookie"
-    assert fbc(but(cookies={"fbc": good})) == good
+    assert fbc(make_conversion(cookies={"fbc": good})) == good
     for bad in (f"fb.1.{EVENT_TIME + 5}.Late", "fb.1.1400000000000.Old", "nonsense"):
         built = f"fb.1.{click.occurred_at}.{click.ids['fbclid']}"  # type: ignore[union-attr]
-        assert fbc(but(cookies={"fbc": bad})) == built
+        assert fbc(make_conversion(cookies={"fbc": bad})) == built
 
 
 def test_a_click_id_of_the_events_own_url_dates_from_the_event() -> None:
-    conversion = but(click=None, cookies={}, url_click_ids={"fbclid": "Own"})
+    conversion = make_conversion(click=None, cookies={}, url_click_ids={"fbclid": "Own"})
     assert fbc(conversion) == f"fb.1.{EVENT_TIME}.Own"
-    assert fbc(but(click=None, cookies={})) is None
+    assert fbc(make_conversion(click=None, cookies={})) is None
 
 
 @pytest.mark.parametrize(
@@ -131,25 +131,25 @@ def test_a_click_id_of_the_events_own_url_dates_from_the_event() -> None:
     [
         (CONVERSION, {}, None),
         (BARE, {}, SkipReason.NO_IDENTIFIER),
-        (but(BARE, user_agent="x"), {}, SkipReason.NO_IDENTIFIER),
-        (but(BARE, person=ConvertedPerson(country="US")), {}, SkipReason.NO_IDENTIFIER),
-        (but(BARE, person=ConvertedPerson(first_name="A")), {}, SkipReason.NO_IDENTIFIER),
-        (but(BARE, person=ConvertedPerson(first_name="A", last_name="B")), {}, None),
-        (but(BARE, person=ConvertedPerson(email="nobody")), {}, SkipReason.NO_IDENTIFIER),
-        (but(BARE, ip="203.0.113.9"), {}, None),
-        (but(BARE, cookies={"fbp": "fb.1.1.1"}), {}, None),
-        (but(currency=None), {}, SkipReason.NO_CURRENCY),
-        (but(amount=Decimal(0), currency=None), {}, SkipReason.NO_CURRENCY),
-        (but(amount=None, currency=None, event_name="contact"), {}, None),
-        (but(amount=None), {}, SkipReason.NO_AMOUNT),
-        (but(consent=AdConsent(ad_user_data=False)), {}, None),
-        (but(consent=AdConsent(ad_user_data=False)), {"consent_denied": "skip"},
+        (make_conversion(BARE, user_agent="x"), {}, SkipReason.NO_IDENTIFIER),
+        (make_conversion(BARE, person=ConvertedPerson(country="US")), {}, SkipReason.NO_IDENTIFIER),
+        (make_conversion(BARE, person=ConvertedPerson(first_name="A")), {}, SkipReason.NO_IDENTIFIER),
+        (make_conversion(BARE, person=ConvertedPerson(first_name="A", last_name="B")), {}, None),
+        (make_conversion(BARE, person=ConvertedPerson(email="nobody")), {}, SkipReason.NO_IDENTIFIER),
+        (make_conversion(BARE, ip="203.0.113.9"), {}, None),
+        (make_conversion(BARE, cookies={"fbp": "fb.1.1.1"}), {}, None),
+        (make_conversion(currency=None), {}, SkipReason.NO_CURRENCY),
+        (make_conversion(amount=Decimal(0), currency=None), {}, SkipReason.NO_CURRENCY),
+        (make_conversion(amount=None, currency=None, event_name="contact"), {}, None),
+        (make_conversion(amount=None), {}, SkipReason.NO_AMOUNT),
+        (make_conversion(consent=AdConsent(ad_user_data=False)), {}, None),
+        (make_conversion(consent=AdConsent(ad_user_data=False)), {"consent_denied": "skip"},
          SkipReason.NO_CONSENT),
-        (but(consent=AdConsent()), {"consent_denied": "skip"}, None),
+        (make_conversion(consent=AdConsent()), {"consent_denied": "skip"}, None),
     ],
 )  # fmt: skip
 def test_skip_reason(conversion: Conversion, settings: dict[str, Any], reason: SkipReason | None) -> None:
-    assert META.skip_reason(conversion, to(**settings)) == reason
+    assert META.skip_reason(conversion, make_destination(**settings)) == reason
 
 
 LDU = {
@@ -171,30 +171,32 @@ LDU = {
 )
 def test_limited_data_use(consent: AdConsent, setting: str, *, limited: bool) -> None:
     settings = {"data_processing_country": 1, "data_processing_state": 1000}
-    payload = META.build(but(consent=consent), to(limited_data_use=setting, **settings))
+    payload = META.build(
+        make_conversion(consent=consent), make_destination(limited_data_use=setting, **settings)
+    )
     processing_fields = {name: value for name, value in payload.items() if name.startswith("data_processing")}
     assert processing_fields == (LDU if limited else {})
 
 
 def test_a_trial_carries_the_test_code() -> None:
-    coded_destination = to(test_event_code="TEST123")
+    coded_destination = make_destination(test_event_code="TEST123")
     trial = msgspec.structs.replace(coded_destination, test=True)
-    assert seen(call_for(META, trial, LEAD))["body"]["test_event_code"] == "TEST123"
-    assert "test_event_code" not in seen(call_for(META, coded_destination, LEAD))["body"]
+    assert example_call(call_for(META, trial, LEAD))["body"]["test_event_code"] == "TEST123"
+    assert "test_event_code" not in example_call(call_for(META, coded_destination, LEAD))["body"]
     assert META.test_event_problem(trial) is None
     assert "test_event_code" in (META.test_event_problem(TO) or "")
 
 
 @pytest.mark.parametrize("amount", ["0", "-12.5", "0.0001", "123456789012.1234"])
 def test_amounts(amount: str) -> None:
-    data = META.build(but(amount=Decimal(amount)), TO)["custom_data"]
+    data = META.build(make_conversion(amount=Decimal(amount)), TO)["custom_data"]
     assert data["value"] == float(amount)
 
 
 def test_odd_values() -> None:
     person = ConvertedPerson(first_name="정", last_name="!!", city="São Paulo", state="SP", country="BR")
     long = "x" * 20_000
-    odd = but(person=person, user_agent=long, order_id=long, url=f"https://e.example/{long}")
+    odd = make_conversion(person=person, user_agent=long, order_id=long, url=f"https://e.example/{long}")
     payload = META.build(odd, TO)
     assert payload["user_data"].keys() >= {"fn", "ct", "st", "country"}
     assert "ln" not in payload["user_data"]
@@ -204,7 +206,7 @@ def test_odd_values() -> None:
 
 def test_a_token_cannot_break_out_of_the_url() -> None:
     odd = msgspec.structs.replace(TO, secrets={"access_token": "a&b=c/é"})
-    assert seen(call_for(META, odd, LEAD))["query"] == {"access_token": "a&b=c/é"}
+    assert example_call(call_for(META, odd, LEAD))["query"] == {"access_token": "a&b=c/é"}
 
 
 @pytest.mark.parametrize(
@@ -223,16 +225,16 @@ def test_settings_are_checked(bad: dict[str, Any]) -> None:
         destination(META, bad)
 
 
-def failure(code: object = None, subcode: int | None = None, **more: Any) -> dict[str, Any]:
+def failure(code: object = None, subcode: int | None = None, **members: Any) -> dict[str, Any]:
     error = {"message": "m", "type": "OAuthException", "code": code, "error_subcode": subcode}
-    return {"error": {**error, "fbtrace_id": "A1", **more}}
+    return {"error": {**error, "fbtrace_id": "A1", **members}}
 
 
 TAKEN = {"events_received": 2, "messages": [], "fbtrace_id": "A1"}
 
 
 @pytest.mark.parametrize(
-    ("given", "kind"),
+    ("response", "kind"),
     [
         (answer(200, TAKEN), CallAccepted),
         (answer(200), CallDeferred),
@@ -265,8 +267,8 @@ TAKEN = {"events_received": 2, "messages": [], "fbtrace_id": "A1"}
         (answer(200, b"[1]"), CallDeferred),
     ],
 )  # fmt: skip
-def test_answers(given: EgressResponse, kind: type) -> None:
-    assert type(META.classify(given, 2)) is kind
+def test_answers(response: EgressResponse, kind: type) -> None:
+    assert type(META.classify(response, 2)) is kind
 
 
 @pytest.mark.parametrize("code", [3, 100, 105, 294])
@@ -294,8 +296,8 @@ def test_no_token_gets_into_an_error() -> None:
 
 @given(st.uuids())
 def test_what_is_shown_says_nothing_of_the_person(number: Any) -> None:
-    conversion, secret = of_somebody(number.hex)
-    redacted_payload = META.redact(META.build(conversion, to(limited_data_use="always")))
+    conversion, secret = stranger_example(number.hex)
+    redacted_payload = META.redact(META.build(conversion, make_destination(limited_data_use="always")))
     assert [value for value in secret if value in json.dumps(redacted_payload)] == []
     assert redacted_payload["event_name"] == "Purchase"
     assert redacted_payload["event_time"] == 1795169730

@@ -27,7 +27,7 @@ from headwater.forwarding.platforms.models import (
     SkipReason,
     Verdict,
 )
-from tests.platforms.examples import answer, but, seen
+from tests.platforms.examples import answer, example_call, make_conversion
 from tests.platforms.variety import (
     DENIED,
     GRANTED,
@@ -37,7 +37,7 @@ from tests.platforms.variety import (
     bare,
     conversions,
     destination,
-    expected,
+    expected_call,
 )
 
 MICROSOFT = Microsoft()
@@ -60,9 +60,9 @@ def sha256(text: str) -> str:
 
 def test_it_works() -> None:
     target = microsoft()
-    call = MICROSOFT.request([MICROSOFT.build(but(), target)], target)
-    assert seen(call) == expected("microsoft_uet", tag_id="97247724")
-    assert MICROSOFT.skip_reason(but(), target) is None
+    call = MICROSOFT.request([MICROSOFT.build(make_conversion(), target)], target)
+    assert example_call(call) == expected_call("microsoft_uet", tag_id="97247724")
+    assert MICROSOFT.skip_reason(make_conversion(), target) is None
 
 
 def test_the_least_it_takes() -> None:
@@ -80,10 +80,10 @@ def test_the_least_it_takes() -> None:
 
 
 def test_valid_events_are_taken_beside_invalid_ones() -> None:
-    body = seen(MICROSOFT.request([{}, {}], microsoft()))["body"]
+    body = example_call(MICROSOFT.request([{}, {}], microsoft()))["body"]
     assert body == {"data": [{}, {}], "continueOnValidationError": True}
     target = microsoft({"continue_on_validation_error": False})
-    assert seen(MICROSOFT.request([{}, {}], target))["body"] == {"data": [{}, {}]}
+    assert example_call(MICROSOFT.request([{}, {}], target))["body"] == {"data": [{}, {}]}
 
 
 def test_there_is_no_trial() -> None:
@@ -116,7 +116,7 @@ def test_event_names(conversion: Conversion, mapping: dict[str, str | None], eve
 
 
 @pytest.mark.parametrize(
-    ("known", "reason"),
+    ("columns", "reason"),
     [
         ({}, SkipReason.NO_IDENTIFIER),
         ({"ip": "203.0.113.9", "user_agent": "UA"}, SkipReason.NO_IDENTIFIER),
@@ -129,12 +129,12 @@ def test_event_names(conversion: Conversion, mapping: dict[str, str | None], eve
         ({"url_click_ids": {"msclkid": "m"}, "amount": Decimal(1)}, SkipReason.NO_CURRENCY),
     ],
 )
-def test_what_it_cannot_take(known: dict[str, Any], reason: SkipReason | None) -> None:
-    assert MICROSOFT.skip_reason(bare(**known), microsoft()) is reason
+def test_unusable_conversions_are_skipped(columns: dict[str, Any], reason: SkipReason | None) -> None:
+    assert MICROSOFT.skip_reason(bare(**columns), microsoft()) is reason
 
 
 @pytest.mark.parametrize(
-    ("consent", "said"),
+    ("consent", "sent_value"),
     [
         (AdConsent(), None),
         (AdConsent(ad_personalization=True), None),
@@ -144,15 +144,15 @@ def test_what_it_cannot_take(known: dict[str, Any], reason: SkipReason | None) -
         (AdConsent(ad_user_data=True, ad_personalization=False), "D"),
     ],
 )
-def test_consent(consent: AdConsent, said: str | None) -> None:
-    event = but(consent=consent)
+def test_consent(consent: AdConsent, sent_value: str | None) -> None:
+    event = make_conversion(consent=consent)
     assert MICROSOFT.skip_reason(event, microsoft()) is None
-    assert MICROSOFT.build(event, microsoft()).get("adStorageConsent") == said
+    assert MICROSOFT.build(event, microsoft()).get("adStorageConsent") == sent_value
 
 
 def test_a_refusal_can_keep_an_event_back() -> None:
     target = microsoft({"consent_denied": "skip"})
-    assert MICROSOFT.skip_reason(but(consent=DENIED), target) is SkipReason.NO_CONSENT
+    assert MICROSOFT.skip_reason(make_conversion(consent=DENIED), target) is SkipReason.NO_CONSENT
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ def test_an_address_is_not_sent_as_an_id() -> None:
 
 @pytest.mark.parametrize(("amount", "value"), [("0", 0), ("-1.5", -1.5), ("20.00", 20)])
 def test_amounts(amount: str, value: float) -> None:
-    payload = MICROSOFT.build(but(amount=Decimal(amount)), microsoft())
+    payload = MICROSOFT.build(make_conversion(amount=Decimal(amount)), microsoft())
     assert payload["customData"]["value"] == value
 
 
@@ -218,14 +218,14 @@ def test_warnings_are_no_errors() -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "received", "taken"),
+    ("status", "received_count", "is_accepted"),
     [(200, 1, True), (200, 2, True), (400, 0, False), (400, None, False), (400, True, False)],
 )
-def test_some_are_invalid(status: int, received: int | None, taken: bool) -> None:
+def test_some_are_invalid(status: int, received_count: int | None, is_accepted: bool) -> None:
     error = {"code": "ValidationError", "message": "Invalid.", "details": [WRONG_PHONE]}
-    body = {"eventsReceived": received, "error": error, "traceId": "t"}
+    body = {"eventsReceived": received_count, "error": error, "traceId": "t"}
     assert MICROSOFT.classify(answer(status, body), 2) == PartlyAccepted(
-        {1: "userData.ph: '[masked]' is not a SHA-256."}, others_taken=taken
+        {1: "userData.ph: '[masked]' is not a SHA-256."}, others_taken=is_accepted
     )
 
 
@@ -261,7 +261,7 @@ def test_what_it_quotes_is_not_kept() -> None:
 
 
 @given(conversions())
-def test_what_is_shown(conversion: Conversion) -> None:
+def test_personal_values_are_masked(conversion: Conversion) -> None:
     payload = MICROSOFT.build(conversion, microsoft())
     redacted_payload = MICROSOFT.redact(payload)
     assert_shows_nobody(redacted_payload, conversion)

@@ -33,7 +33,7 @@ from headwater.forwarding.platforms.models import (
     Verdict,
 )
 from headwater.http.errors import Invalid
-from tests.platforms.examples import EVENT_TIME, answer, but, seen
+from tests.platforms.examples import EVENT_TIME, answer, example_call, make_conversion
 from tests.platforms.variety import (
     DENIED,
     assert_described,
@@ -42,7 +42,7 @@ from tests.platforms.variety import (
     bare,
     conversions,
     destination,
-    expected,
+    expected_call,
 )
 from tests.support.destinations import FakeSender, keep_no_token
 from tests.support.microsoft_schema import declared
@@ -67,35 +67,41 @@ FOUND = {name: KEY[name] for name in ("ConversionName", "ConversionTime", "Micro
 """The fields that Microsoft finds a conversion by. The other fields may have changed since."""
 
 
-def offline(settings: dict[str, Any] | None = None, **changes: Any) -> Destination:
+def make_destination(settings: dict[str, Any] | None = None, **changes: Any) -> Destination:
     values = {"secrets": SECRETS, "event_names": NAMES, "access_token": "***"} | changes
     return destination(OFFLINE, {**ACCOUNT, **(settings or {})}, **values)
 
 
 def correction(amount: str | None, currency: str | None = "USD", event: Conversion | None = None) -> Any:
     remaining_amount = None if amount is None else Decimal(amount)
-    changed_event = msgspec.structs.replace(event or but(), amount=remaining_amount, currency=currency)
-    return OFFLINE.build_correction(changed_event, offline(), EVENT_TIME / 1000 + 86_400.999)
+    changed_event = msgspec.structs.replace(
+        event or make_conversion(), amount=remaining_amount, currency=currency
+    )
+    return OFFLINE.build_correction(changed_event, make_destination(), EVENT_TIME / 1000 + 86_400.999)
 
 
 def fault(code: object, name: str = "Invalid", member: str = "OperationErrors") -> dict[str, Any]:
     return {member: [{"Code": code, "ErrorCode": name, "Message": "Text."}], "TrackingId": "t"}
 
 
-def wrong(index: object, code: object = 5602, name: str = "OfflineConversionNameInvalid") -> dict[str, Any]:
+def make_error(
+    index: object, code: object = 5602, name: str = "OfflineConversionNameInvalid"
+) -> dict[str, Any]:
     return {"Index": index, "Code": code, "ErrorCode": name, "Message": "Text."}
 
 
 def test_it_works() -> None:
-    target = offline()
-    assert seen(OFFLINE.request([OFFLINE.build(but(), target)], target)) == expected("microsoft_offline")
-    assert OFFLINE.skip_reason(but(), target) is None
+    target = make_destination()
+    assert example_call(OFFLINE.request([OFFLINE.build(make_conversion(), target)], target)) == expected_call(
+        "microsoft_offline"
+    )
+    assert OFFLINE.skip_reason(make_conversion(), target) is None
 
 
 def test_the_least_it_takes() -> None:
     event = bare(url_click_ids={"msclkid": "ms1"})
-    assert OFFLINE.skip_reason(event, offline()) is None
-    assert OFFLINE.build(event, offline()) == {
+    assert OFFLINE.skip_reason(event, make_destination()) is None
+    assert OFFLINE.build(event, make_destination()) == {
         "ConversionName": "Lead",
         "ConversionTime": "2026-11-20T10:15:30Z",
         "MicrosoftClickId": "ms1",
@@ -103,7 +109,7 @@ def test_the_least_it_takes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("known", "reason"),
+    ("columns", "reason"),
     [
         ({}, SkipReason.NO_IDENTIFIER),
         ({"ip": "203.0.113.9", "user_agent": "UA"}, SkipReason.NO_IDENTIFIER),
@@ -117,13 +123,13 @@ def test_the_least_it_takes() -> None:
         ({"url_click_ids": {"msclkid": "m"}, "consent": AdConsent(ad_personalization=False)}, None),
     ],
 )
-def test_what_it_cannot_take(known: dict[str, Any], reason: SkipReason | None) -> None:
-    assert OFFLINE.skip_reason(bare(**known), offline()) is reason
+def test_unusable_conversions_are_skipped(columns: dict[str, Any], reason: SkipReason | None) -> None:
+    assert OFFLINE.skip_reason(bare(**columns), make_destination()) is reason
 
 
 def test_only_mapped_events_are_sent() -> None:
-    assert OFFLINE.find_name(bare("subscribe"), offline()) is None
-    assert OFFLINE.find_name(bare("custom_event_1", configured_name="Call"), offline()) is None
+    assert OFFLINE.find_name(bare("subscribe"), make_destination()) is None
+    assert OFFLINE.find_name(bare("custom_event_1", configured_name="Call"), make_destination()) is None
 
 
 @pytest.mark.parametrize(
@@ -141,14 +147,16 @@ def test_names_of_goals(name: str, is_right: bool) -> None:
 
 def test_there_is_no_trial() -> None:
     sender = FakeSender()
-    check = asyncio.run(try_destination(sender, offline(), OFFLINE, keep_no_token))
+    check = asyncio.run(try_destination(sender, make_destination(), OFFLINE, keep_no_token))
     assert (check.ok, check.http_status, sender.calls) == (False, None, [])
     assert "no test mode" in check.message
 
 
 @pytest.mark.parametrize(("amount", "value"), [("0", 0), ("-1.5", -1.5), ("20.00", 20), ("149.9000", 149.9)])
 def test_amounts(amount: str, value: float) -> None:
-    assert OFFLINE.build(but(amount=Decimal(amount)), offline())["ConversionValue"] == value
+    assert (
+        OFFLINE.build(make_conversion(amount=Decimal(amount)), make_destination())["ConversionValue"] == value
+    )
 
 
 # ------------------------------------------------------------------------------------ corrections
@@ -171,37 +179,43 @@ def test_a_conversion_without_value_is_retracted(amount: str | None) -> None:
 
 @given(conversions())
 def test_a_correction_names_its_conversion(event: Conversion) -> None:
-    payload, correction_payload = OFFLINE.build(event, offline()), correction("1", "USD", event)
+    payload, correction_payload = OFFLINE.build(event, make_destination()), correction("1", "USD", event)
     assert {name: payload.get(name) for name in FOUND} == {
         name: correction_payload.get(name) for name in FOUND
     }
 
 
 def test_the_call_with_corrections() -> None:
-    call = seen(OFFLINE.correction_request([correction("0")], offline({"api_version": "v14"})))
+    call = example_call(
+        OFFLINE.correction_request([correction("0")], make_destination({"api_version": "v14"}))
+    )
     address = "https://campaign.api.bingads.microsoft.com/CampaignManagement/v14"
     assert call["url"] == f"{address}/OfflineConversionAdjustments/Apply"
-    assert call["headers"] == seen(OFFLINE.request([], offline()))["headers"]
+    assert call["headers"] == example_call(OFFLINE.request([], make_destination()))["headers"]
     assert call["body"] == {"OfflineConversionAdjustments": [correction("0")]}
 
 
 def test_members_are_declared_by_microsofts_own_library() -> None:
     campaign = "campaignmanagement"
-    assert OFFLINE.build(but(), offline()).keys() <= set(declared(campaign, "OfflineConversion"))
+    assert OFFLINE.build(make_conversion(), make_destination()).keys() <= set(
+        declared(campaign, "OfflineConversion")
+    )
     for amount in ("1", "0"):
         assert correction(amount).keys() <= set(declared(campaign, "OfflineConversionAdjustment"))
     for kind, call in (("OfflineConversions", OFFLINE.request),
                        ("OfflineConversionAdjustments", OFFLINE.correction_request)):  # fmt: skip
-        assert list(json.loads(call([], offline()).body)) == declared(campaign, f"Apply{kind}Request")
+        assert list(json.loads(call([], make_destination()).body)) == declared(
+            campaign, f"Apply{kind}Request"
+        )
         assert declared(campaign, f"Apply{kind}Response") == ["PartialErrors"]
-    assert wrong(0).keys() <= set(declared(campaign, "BatchError"))
+    assert make_error(0).keys() <= set(declared(campaign, "BatchError"))
 
 
 # ----------------------------------------------------------------------------------------- tokens
 
 
 def test_the_request_for_a_token() -> None:
-    call = OFFLINE.token_request(offline(), 0)
+    call = OFFLINE.token_request(make_destination(), 0)
     assert call.url == "https://login.microsoftonline.com/common/oauth2/v2.0/token"
     assert dict(parse_qsl(call.body.decode())) == {
         "grant_type": "refresh_token",
@@ -209,8 +223,8 @@ def test_the_request_for_a_token() -> None:
         **{name: SECRETS[name] for name in ("client_id", "client_secret", "refresh_token")},
     }
     public = {name: text for name, text in SECRETS.items() if name != "client_secret"}
-    assert b"client_secret" not in OFFLINE.token_request(offline(secrets=public), 0).body
-    elsewhere = msgspec.structs.replace(offline(), url="http://127.0.0.1:9")
+    assert b"client_secret" not in OFFLINE.token_request(make_destination(secrets=public), 0).body
+    elsewhere = msgspec.structs.replace(make_destination(), url="http://127.0.0.1:9")
     assert OFFLINE.token_request(elsewhere, 0).url == "http://127.0.0.1:9/common/oauth2/v2.0/token"
 
 
@@ -241,7 +255,14 @@ def test_a_success_that_was_cut_off() -> None:
 
 
 def test_some_events_are_refused() -> None:
-    body = {"PartialErrors": [wrong(1), wrong(2, 117, "CallRateExceeded"), wrong(3, 0), wrong(3)]}
+    body = {
+        "PartialErrors": [
+            make_error(1),
+            make_error(2, 117, "CallRateExceeded"),
+            make_error(3, 0),
+            make_error(3),
+        ]
+    }
     text = "Text. (OfflineConversionNameInvalid)"
     assert OFFLINE.classify(answer(200, body), 5) == PartlyAccepted(
         {1: text, 3: text}, others_taken=True, retryable={2: "Text. (CallRateExceeded)"}
@@ -249,7 +270,7 @@ def test_some_events_are_refused() -> None:
 
 
 def test_a_fault_with_events() -> None:
-    body = {"OperationErrors": [], "BatchErrors": [wrong(1)], "Type": "ApiFaultDetail"}
+    body = {"OperationErrors": [], "BatchErrors": [make_error(1)], "Type": "ApiFaultDetail"}
     assert OFFLINE.classify(answer(400, body), 2) == PartlyAccepted(
         {1: "Text. (OfflineConversionNameInvalid)"}, others_taken=False
     )
@@ -257,10 +278,10 @@ def test_a_fault_with_events() -> None:
 
 @pytest.mark.parametrize("index", [-1, 2, None, "0", True, 1.5, [1]])
 def test_errors_of_no_event_that_was_sent(index: Any) -> None:
-    body = {"PartialErrors": [wrong(index)]}
+    body = {"PartialErrors": [make_error(index)]}
     assert isinstance(OFFLINE.classify(answer(200, body), 2), Bisect)
     assert isinstance(OFFLINE.classify(answer(200, body), 1), CallRefused)
-    mixed_body = {"PartialErrors": [wrong(0), wrong(index)]}
+    mixed_body = {"PartialErrors": [make_error(0), make_error(index)]}
     verdict = OFFLINE.classify(answer(200, mixed_body), 2)
     assert isinstance(verdict, PartlyAccepted)
     assert not verdict.others_taken, "which of the others is refused is unknown"
@@ -316,8 +337,8 @@ def test_a_version_that_has_ended() -> None:
 
 
 @given(conversions())
-def test_what_is_shown(conversion: Conversion) -> None:
-    for payload in (OFFLINE.build(conversion, offline()), correction("5", "USD", conversion)):
+def test_personal_values_are_masked(conversion: Conversion) -> None:
+    for payload in (OFFLINE.build(conversion, make_destination()), correction("5", "USD", conversion)):
         redacted_payload = OFFLINE.redact(payload)
         assert_shows_nobody(redacted_payload, conversion)
         assert_hashed(payload, conversion)
@@ -330,4 +351,4 @@ def test_settings() -> None:
     assert_described(OFFLINE)
     for settings in ({"customer_id": "1/2"}, {"account_id": ""}, {"api_version": "13"}, {"tag_id": "1"}):
         with pytest.raises(msgspec.ValidationError):
-            offline(settings)
+            make_destination(settings)

@@ -27,8 +27,8 @@ from headwater.forwarding.platforms.origins import find_url, list_operator_hosts
 from headwater.forwarding.platforms.platform import Platform
 from headwater.forwarding.platforms.registry import PLATFORMS
 from headwater.http.inputs.account_kinds import find_kinds
-from tests.platforms.examples import BARE, but, destination
-from tests.support.destinations import FakeSender, answered, keep_no_token
+from tests.platforms.examples import BARE, destination, make_conversion
+from tests.support.destinations import FakeSender, keep_no_token, make_response
 from tests.support.sizes import ROOT
 
 SOURCE = ROOT / "src" / "headwater"
@@ -103,17 +103,17 @@ def test_its_origin_is_a_setting(acme: Platform) -> None:
 
 def test_what_it_need_not_say_itself(acme: Platform) -> None:
     target = destination(acme, {"account": "7"}, secrets={"access_token": "secret"})
-    sender = FakeSender(answered(201))
+    sender = FakeSender(make_response(201))
     check = asyncio.run(try_destination(sender, target, acme, keep_no_token))
     assert check == DestinationCheck(True, 201, "Acme Ads accepted the test event.", None)
     (call,) = sender.calls
     assert call.headers["Authorization"] == "Bearer secret"
-    refused_event = but(BARE, consent=AdConsent(ad_user_data=False))
+    refused_event = make_conversion(BARE, consent=AdConsent(ad_user_data=False))
     assert acme.skip_reason(refused_event, target) is None
     strict = destination(acme, {"account": "7", "consent_denied": "skip"})
     assert acme.skip_reason(refused_event, strict) is SkipReason.NO_CONSENT
-    assert acme.skip_reason(but(BARE, amount=Decimal(5)), target) is SkipReason.NO_CURRENCY
-    payload = acme.build(but(BARE, person=ConvertedPerson(email="ann@example.com")), target)
+    assert acme.skip_reason(make_conversion(BARE, amount=Decimal(5)), target) is SkipReason.NO_CURRENCY
+    payload = acme.build(make_conversion(BARE, person=ConvertedPerson(email="ann@example.com")), target)
     assert "ann" not in json.dumps(acme.redact(payload))
     assert acme.count_fitting([payload] * 3) == 3
 

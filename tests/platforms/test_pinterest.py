@@ -24,7 +24,7 @@ from headwater.forwarding.platforms.models import (
     Verdict,
 )
 from headwater.forwarding.platforms.pinterest import Pinterest
-from tests.platforms.examples import answer, but, seen
+from tests.platforms.examples import answer, example_call, make_conversion
 from tests.platforms.variety import (
     DENIED,
     GRANTED,
@@ -34,7 +34,7 @@ from tests.platforms.variety import (
     bare,
     conversions,
     destination,
-    expected,
+    expected_call,
 )
 
 PINTEREST = Pinterest()
@@ -50,9 +50,9 @@ def pinterest(settings: dict[str, Any] | None = None, **changes: Any) -> Destina
 
 def test_it_works() -> None:
     target = pinterest()
-    call = PINTEREST.request([PINTEREST.build(but(), target)], target)
-    assert seen(call) == expected("pinterest", ad_account_id="549")
-    assert PINTEREST.skip_reason(but(), target) is None
+    call = PINTEREST.request([PINTEREST.build(make_conversion(), target)], target)
+    assert example_call(call) == expected_call("pinterest", ad_account_id="549")
+    assert PINTEREST.skip_reason(make_conversion(), target) is None
 
 
 def test_the_least_it_takes() -> None:
@@ -69,12 +69,12 @@ def test_the_least_it_takes() -> None:
 
 def test_a_trial_is_only_validated() -> None:
     target = pinterest(test=True)
-    assert seen(PINTEREST.request([{}], target))["query"] == {"test": "true"}
+    assert example_call(PINTEREST.request([{}], target))["query"] == {"test": "true"}
     assert PINTEREST.test_event_problem(target) is None
 
 
 @pytest.mark.parametrize(
-    ("ours", "mapping", "theirs"),
+    ("event_name", "mapping", "platform_name"),
     [
         ("upsell_purchase", {}, "checkout"),
         ("webinar_registration", {}, "signup"),
@@ -83,14 +83,14 @@ def test_a_trial_is_only_validated() -> None:
         ("contact", {"contact": "lead"}, "lead"),
     ],
 )
-def test_event_names(ours: str, mapping: dict[str, str | None], theirs: str) -> None:
+def test_event_names(event_name: str, mapping: dict[str, str | None], platform_name: str) -> None:
     target = pinterest(event_names=mapping)
-    assert PINTEREST.build(bare(ours), target)["event_name"] == theirs
-    assert PINTEREST.find_name(bare(ours), target) == theirs
+    assert PINTEREST.build(bare(event_name), target)["event_name"] == platform_name
+    assert PINTEREST.find_name(bare(event_name), target) == platform_name
 
 
 @pytest.mark.parametrize(
-    ("known", "reason"),
+    ("columns", "reason"),
     [
         ({}, SkipReason.NO_IDENTIFIER),
         ({"ip": "203.0.113.9"}, SkipReason.NO_IDENTIFIER),
@@ -103,8 +103,8 @@ def test_event_names(ours: str, mapping: dict[str, str | None], theirs: str) -> 
         ({"person": ConvertedPerson(email="a@example.com"), "amount": Decimal(1)}, SkipReason.NO_CURRENCY),
     ],
 )
-def test_what_it_cannot_take(known: dict[str, Any], reason: SkipReason | None) -> None:
-    assert PINTEREST.skip_reason(bare(**known), pinterest()) is reason
+def test_unusable_conversions_are_skipped(columns: dict[str, Any], reason: SkipReason | None) -> None:
+    assert PINTEREST.skip_reason(bare(**columns), pinterest()) is reason
 
 
 @pytest.mark.parametrize(
@@ -119,15 +119,15 @@ def test_what_it_cannot_take(known: dict[str, Any], reason: SkipReason | None) -
     ],
 )
 def test_consent(consent: AdConsent, opt_out: bool | None) -> None:
-    event = but(consent=consent)
+    event = make_conversion(consent=consent)
     assert PINTEREST.skip_reason(event, pinterest()) is None
     assert PINTEREST.build(event, pinterest()).get("opt_out") is opt_out
 
 
 def test_a_refusal_can_keep_an_event_back() -> None:
     target = pinterest({"consent_denied": "skip"})
-    assert PINTEREST.skip_reason(but(consent=DENIED), target) is SkipReason.NO_CONSENT
-    assert PINTEREST.skip_reason(but(), target) is None
+    assert PINTEREST.skip_reason(make_conversion(consent=DENIED), target) is SkipReason.NO_CONSENT
+    assert PINTEREST.skip_reason(make_conversion(), target) is None
 
 
 def test_limited_data_processing() -> None:
@@ -140,11 +140,11 @@ def test_limited_data_processing() -> None:
     [("0", "0"), ("-10.5", "-10.5"), ("20.00", "20"), ("149.9000", "149.9"), ("1E+3", "1000")],
 )
 def test_amounts_are_texts(amount: str, value: str) -> None:
-    payload = PINTEREST.build(but(amount=Decimal(amount)), pinterest())
+    payload = PINTEREST.build(make_conversion(amount=Decimal(amount)), pinterest())
     assert payload["custom_data"] == {"currency": "USD", "value": value, "order_id": "1001"}
 
 
-def test_where_somebody_is() -> None:
+def test_the_place_is_sent() -> None:
     person = ConvertedPerson(city="San José", state="CA", country="US", first_name="정")
     user = PINTEREST.build(bare(person=person), pinterest())["user_data"]
     assert user.keys() == {"ct", "st", "country", "fn"}
@@ -217,7 +217,7 @@ def test_an_answer_that_is_cut() -> None:
 
 
 @given(conversions())
-def test_what_is_shown(conversion: Any) -> None:
+def test_personal_values_are_masked(conversion: Any) -> None:
     payload = PINTEREST.build(conversion, pinterest())
     redacted_payload = PINTEREST.redact(payload)
     assert_shows_nobody(redacted_payload, conversion)

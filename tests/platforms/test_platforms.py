@@ -125,7 +125,7 @@ CONVERSIONS = st.builds(
 
 @EVERY
 @given(conversion=CONVERSIONS)
-def test_whatever_a_conversion_holds(platform: Platform, conversion: Conversion) -> None:
+def test_any_conversion_can_be_sent(platform: Platform, conversion: Conversion) -> None:
     target = sample(platform)
     if platform.find_name(conversion, target) is None:
         return
@@ -161,14 +161,14 @@ ANSWERS = st.builds(
 
 
 @EVERY
-@given(given=ANSWERS, count=st.integers(1, 5))
-def test_whatever_is_answered(platform: Platform, given: EgressResponse, count: int) -> None:
-    verdict = platform.classify(given, count)
+@given(response=ANSWERS, count=st.integers(1, 5))
+def test_any_answer_has_a_meaning(platform: Platform, response: EgressResponse, count: int) -> None:
+    verdict = platform.classify(response, count)
     assert isinstance(
         verdict, CallAccepted | CallRefused | CallDeferred | CredentialsRefused | PartlyAccepted | Bisect
     )
     if isinstance(verdict, CallAccepted):
-        assert 200 <= given.status < 300
+        assert 200 <= response.status < 300
     if isinstance(verdict, Bisect):
         assert count > 1
     if isinstance(verdict, PartlyAccepted):

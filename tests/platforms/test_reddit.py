@@ -25,7 +25,7 @@ from headwater.forwarding.platforms.models import (
     Verdict,
 )
 from headwater.forwarding.platforms.reddit import Reddit
-from tests.platforms.examples import answer, but, seen
+from tests.platforms.examples import answer, example_call, make_conversion
 from tests.platforms.variety import (
     DENIED,
     assert_described,
@@ -34,7 +34,7 @@ from tests.platforms.variety import (
     bare,
     conversions,
     destination,
-    expected,
+    expected_call,
 )
 
 REDDIT = Reddit()
@@ -57,15 +57,15 @@ def reddit(settings: dict[str, Any] | None = None, **changes: Any) -> Destinatio
     return destination(REDDIT, {"pixel_id": "a2_x", **(settings or {})}, **changes)
 
 
-def sent(conversion: Conversion, to: Destination) -> dict[str, Any]:
-    return REDDIT.build(conversion, to)
+def sent(conversion: Conversion, destination: Destination) -> dict[str, Any]:
+    return REDDIT.build(conversion, destination)
 
 
 def test_it_works() -> None:
     target = reddit()
-    call = REDDIT.request([sent(but(), target)], target)
-    assert seen(call) == expected("reddit", pixel_id="a2_x")
-    assert REDDIT.skip_reason(but(), target) is None
+    call = REDDIT.request([sent(make_conversion(), target)], target)
+    assert example_call(call) == expected_call("reddit", pixel_id="a2_x")
+    assert REDDIT.skip_reason(make_conversion(), target) is None
 
 
 def test_the_least_it_takes() -> None:
@@ -82,13 +82,15 @@ def test_the_least_it_takes() -> None:
 
 def test_a_trial_carries_the_test_id() -> None:
     target = reddit({"test_id": "t2_abc"}, test=True)
-    assert seen(REDDIT.request([{}], target))["body"] == {"data": {"events": [{}], "test_id": "t2_abc"}}
+    assert example_call(REDDIT.request([{}], target))["body"] == {
+        "data": {"events": [{}], "test_id": "t2_abc"}
+    }
     assert REDDIT.test_event_problem(target) is None
 
 
 def test_a_test_id_does_not_make_everything_a_trial() -> None:
     target = reddit({"test_id": "t2_abc"})
-    assert "test_id" not in seen(REDDIT.request([{}], target))["body"]["data"]
+    assert "test_id" not in example_call(REDDIT.request([{}], target))["body"]["data"]
 
 
 def test_without_a_test_id_there_is_no_trial() -> None:
@@ -138,7 +140,7 @@ def test_an_event_can_be_left_out() -> None:
 
 
 @pytest.mark.parametrize(
-    ("known", "reason"),
+    ("columns", "reason"),
     [
         ({}, SkipReason.NO_IDENTIFIER),
         ({"ip": "203.0.113.9"}, SkipReason.NO_IDENTIFIER),
@@ -155,8 +157,8 @@ def test_an_event_can_be_left_out() -> None:
         ({"url_click_ids": {"rdt_cid": "1"}, "currency": "USD"}, None),
     ],
 )
-def test_what_it_cannot_take(known: dict[str, Any], reason: SkipReason | None) -> None:
-    assert REDDIT.skip_reason(bare(**known), reddit()) is reason
+def test_unusable_conversions_are_skipped(columns: dict[str, Any], reason: SkipReason | None) -> None:
+    assert REDDIT.skip_reason(bare(**columns), reddit()) is reason
 
 
 @pytest.mark.parametrize(
@@ -184,12 +186,12 @@ def test_limited_data_use(
 
 def test_a_refusal_can_keep_an_event_back() -> None:
     target = reddit({"consent_denied": "skip"})
-    assert REDDIT.skip_reason(but(consent=DENIED), target) is SkipReason.NO_CONSENT
-    assert REDDIT.skip_reason(but(consent=AdConsent()), target) is None
+    assert REDDIT.skip_reason(make_conversion(consent=DENIED), target) is SkipReason.NO_CONSENT
+    assert REDDIT.skip_reason(make_conversion(consent=AdConsent()), target) is None
 
 
 def test_the_address_can_go_in_clear() -> None:
-    event = but()
+    event = make_conversion()
     assert sent(event, reddit({"hash_ip": False}))["user"]["ip_address"] == "203.0.113.9"
 
 
@@ -198,12 +200,12 @@ def test_the_address_can_go_in_clear() -> None:
     [("0", 0), ("-10.5", -10.5), ("20.00", 20), ("0.0001", 0.0001), ("100000000000000", 10**14)],
 )
 def test_amounts(amount: str, value: float) -> None:
-    metadata = sent(but(amount=Decimal(amount)), reddit())["metadata"]
+    metadata = sent(make_conversion(amount=Decimal(amount)), reddit())["metadata"]
     assert metadata == {"conversion_id": "ord-1001-purchase", "currency": "USD", "value": value}
 
 
 def test_a_currency_without_an_amount_says_nothing() -> None:
-    assert sent(but(amount=None), reddit())["metadata"] == {"conversion_id": "ord-1001-purchase"}
+    assert sent(make_conversion(amount=None), reddit())["metadata"] == {"conversion_id": "ord-1001-purchase"}
 
 
 @pytest.mark.parametrize(("status", "verdict"), BY_STATUS)
@@ -262,7 +264,7 @@ def test_errors_tell_nothing_of_people() -> None:
 
 
 @given(conversions())
-def test_what_is_shown(conversion: Conversion) -> None:
+def test_personal_values_are_masked(conversion: Conversion) -> None:
     payload = sent(conversion, reddit())
     redacted_payload = REDDIT.redact(payload)
     assert_shows_nobody(redacted_payload, conversion)
@@ -279,7 +281,7 @@ def test_settings_are_described() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong",
+    "settings",
     [
         {"pixel_id": "../x"},
         {"pixel_id": "a\n"},
@@ -290,6 +292,6 @@ def test_settings_are_described() -> None:
         {"pixel": "a"},
     ],
 )
-def test_wrong_settings(wrong: dict[str, Any]) -> None:
+def test_wrong_settings(settings: dict[str, Any]) -> None:
     with pytest.raises(msgspec.ValidationError):
-        reddit(wrong)
+        reddit(settings)

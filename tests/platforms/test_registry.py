@@ -55,11 +55,11 @@ def test_a_source_is_of_one_platform() -> None:
 
 
 @EVERY
-@given(status=st.integers(100, 599), body=BODIES, cut=st.booleans(), count=st.integers(1, 3))
+@given(status=st.integers(100, 599), body=BODIES, is_truncated=st.booleans(), count=st.integers(1, 3))
 def test_any_answer_means_something(
-    platform: Platform, status: int, body: bytes, cut: bool, count: int
+    platform: Platform, status: int, body: bytes, is_truncated: bool, count: int
 ) -> None:
-    verdict = platform.classify(EgressResponse(status=status, body=body, cut=cut), count)
+    verdict = platform.classify(EgressResponse(status=status, body=body, cut=is_truncated), count)
     if isinstance(verdict, CallAccepted):
         assert 200 <= status < 300
     else:

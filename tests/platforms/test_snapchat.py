@@ -22,7 +22,7 @@ from headwater.forwarding.platforms.models import (
     Verdict,
 )
 from headwater.forwarding.platforms.snapchat import Snapchat
-from tests.platforms.examples import answer, but, seen
+from tests.platforms.examples import answer, example_call, make_conversion
 from tests.platforms.variety import (
     DENIED,
     assert_described,
@@ -31,7 +31,7 @@ from tests.platforms.variety import (
     bare,
     conversions,
     destination,
-    expected,
+    expected_call,
 )
 
 SNAPCHAT = Snapchat()
@@ -43,9 +43,9 @@ def snapchat(settings: dict[str, Any] | None = None, **changes: Any) -> Destinat
 
 def test_it_works() -> None:
     target = snapchat()
-    call = SNAPCHAT.request([SNAPCHAT.build(but(), target)], target)
-    assert seen(call) == expected("snapchat", pixel_id="7d3f-1")
-    assert SNAPCHAT.skip_reason(but(), target) is None
+    call = SNAPCHAT.request([SNAPCHAT.build(make_conversion(), target)], target)
+    assert example_call(call) == expected_call("snapchat", pixel_id="7d3f-1")
+    assert SNAPCHAT.skip_reason(make_conversion(), target) is None
 
 
 def test_the_least_it_takes() -> None:
@@ -72,20 +72,20 @@ def test_published_hashes() -> None:
 
 def test_a_trial_is_only_validated() -> None:
     target = snapchat(test=True)
-    call = seen(SNAPCHAT.request([{}], target))
+    call = example_call(SNAPCHAT.request([{}], target))
     assert call["url"] == "https://tr.snapchat.com/v3/7d3f-1/events/validate"
     assert SNAPCHAT.test_event_problem(target) is None
 
 
 def test_the_token_cannot_change_the_call() -> None:
     call = SNAPCHAT.request([{}], snapchat(secrets={"access_token": "a&b=c#d/é"}))
-    assert seen(call)["query"] == {"access_token": "a&b=c#d/é"}
+    assert example_call(call)["query"] == {"access_token": "a&b=c#d/é"}
     assert "#" not in call.url
     assert call.headers == {}
 
 
 @pytest.mark.parametrize(
-    ("ours", "mapping", "theirs"),
+    ("event_name", "mapping", "platform_name"),
     [
         ("upsell_purchase", {}, "PURCHASE"),
         ("contact", {}, "CUSTOM_EVENT_1"),
@@ -95,15 +95,15 @@ def test_the_token_cannot_change_the_call() -> None:
         ("custom_event_6", {"custom_event_6": "SEARCH"}, "SEARCH"),
     ],
 )
-def test_event_names(ours: str, mapping: dict[str, str | None], theirs: str | None) -> None:
+def test_event_names(event_name: str, mapping: dict[str, str | None], platform_name: str | None) -> None:
     target = snapchat(event_names=mapping)
-    assert SNAPCHAT.find_name(bare(ours), target) == theirs
-    if theirs is not None:
-        assert SNAPCHAT.build(bare(ours), target)["event_name"] == theirs
+    assert SNAPCHAT.find_name(bare(event_name), target) == platform_name
+    if platform_name is not None:
+        assert SNAPCHAT.build(bare(event_name), target)["event_name"] == platform_name
 
 
 @pytest.mark.parametrize(
-    ("known", "reason"),
+    ("columns", "reason"),
     [
         ({}, SkipReason.NO_IDENTIFIER),
         ({"ip": "203.0.113.9"}, SkipReason.NO_IDENTIFIER),
@@ -119,13 +119,13 @@ def test_event_names(ours: str, mapping: dict[str, str | None], theirs: str | No
         ),
     ],
 )
-def test_what_it_cannot_take(known: dict[str, Any], reason: SkipReason | None) -> None:
-    assert SNAPCHAT.skip_reason(bare(**known), snapchat()) is reason
+def test_unusable_conversions_are_skipped(columns: dict[str, Any], reason: SkipReason | None) -> None:
+    assert SNAPCHAT.skip_reason(bare(**columns), snapchat()) is reason
 
 
 def test_a_refusal_keeps_an_event_back() -> None:
-    assert SNAPCHAT.skip_reason(but(consent=DENIED), snapchat()) is SkipReason.NO_CONSENT
-    assert SNAPCHAT.skip_reason(but(consent=AdConsent()), snapchat()) is None
+    assert SNAPCHAT.skip_reason(make_conversion(consent=DENIED), snapchat()) is SkipReason.NO_CONSENT
+    assert SNAPCHAT.skip_reason(make_conversion(consent=AdConsent()), snapchat()) is None
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_a_refusal_keeps_an_event_back() -> None:
 def test_limited_data_use(
     consent: AdConsent, settings: dict[str, Any], options: dict[str, tuple[int, int]]
 ) -> None:
-    event, target = but(consent=consent), snapchat(settings)
+    event, target = make_conversion(consent=consent), snapchat(settings)
     assert SNAPCHAT.skip_reason(event, target) is None
     payload = SNAPCHAT.build(event, target)
     processing_fields = {name: value for name, value in payload.items() if name.startswith("data_processing")}
@@ -169,7 +169,7 @@ def test_limited_data_use(
     ("amount", "value"), [("0", "0"), ("-0.00", "0"), ("-10.50", "-10.5"), ("200", "200")]
 )
 def test_amounts_are_texts(amount: str, value: str) -> None:
-    payload = SNAPCHAT.build(but(amount=Decimal(amount)), snapchat())
+    payload = SNAPCHAT.build(make_conversion(amount=Decimal(amount)), snapchat())
     assert payload["custom_data"]["value"] == value
 
 
@@ -212,7 +212,7 @@ def test_the_reason_is_told() -> None:
 
 
 @given(conversions())
-def test_what_is_shown(conversion: Any) -> None:
+def test_personal_values_are_masked(conversion: Any) -> None:
     payload = SNAPCHAT.build(conversion, snapchat())
     redacted_payload = SNAPCHAT.redact(payload)
     assert_shows_nobody(redacted_payload, conversion)

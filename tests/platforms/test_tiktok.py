@@ -30,11 +30,11 @@ from tests.platforms.examples import (
     CONVERSION,
     EXAMPLES,
     answer,
-    but,
     call_for,
     destination,
-    of_somebody,
-    seen,
+    example_call,
+    make_conversion,
+    stranger_example,
 )
 
 TIKTOK = TikTok()
@@ -43,23 +43,23 @@ SECRETS = {"access_token": "***"}
 CODE = "C4ABCDEF12GH34"
 
 
-def to(**settings: Any) -> Destination:
+def make_destination(**settings: Any) -> Destination:
     return destination(TIKTOK, {"pixel_code": CODE, **settings}, secrets=SECRETS)
 
 
-TO = to()
+TO = make_destination()
 
 
 def test_it_works() -> None:
     """The whole request equals the reference."""
     expected = EXAMPLES["tiktok"]
     expected = {**expected, "body": {**expected["body"], "event_source_id": CODE}}
-    assert seen(call_for(TIKTOK, TO, CONVERSION)) == expected
+    assert example_call(call_for(TIKTOK, TO, CONVERSION)) == expected
 
 
-def test_the_least() -> None:
-    least = but(BARE, url_click_ids={"ttclid": "E.C.P.1"}, url="https://shop.example/")
-    assert seen(call_for(TIKTOK, TO, least))["body"] == {
+def test_a_minimal_conversion_is_built() -> None:
+    least = make_conversion(BARE, url_click_ids={"ttclid": "E.C.P.1"}, url="https://shop.example/")
+    assert example_call(call_for(TIKTOK, TO, least))["body"] == {
         "event_source": "web",
         "event_source_id": CODE,
         "data": [
@@ -75,11 +75,11 @@ def test_the_least() -> None:
 
 
 def test_an_id_of_digits_stays_text() -> None:
-    assert TIKTOK.build(but(dedup_id="273196"), TO)["event_id"] == "273196"
+    assert TIKTOK.build(make_conversion(dedup_id="273196"), TO)["event_id"] == "273196"
 
 
 def test_custom_events_go_under_what_people_call_them() -> None:
-    custom_event = but(event_name="custom_event_50", configured_name="Demo booked")
+    custom_event = make_conversion(event_name="custom_event_50", configured_name="Demo booked")
     assert TIKTOK.build(custom_event, TO)["event"] == "Demo booked"
 
 
@@ -88,25 +88,25 @@ def test_custom_events_go_under_what_people_call_them() -> None:
     [
         (CONVERSION, {}, None),
         (BARE, {}, SkipReason.NO_IDENTIFIER),
-        (but(BARE, ip="203.0.113.9"), {}, SkipReason.NO_IDENTIFIER),
-        (but(BARE, user_agent="x"), {}, SkipReason.NO_IDENTIFIER),
-        (but(BARE, ip="203.0.113.9", user_agent="x"), {}, None),
-        (but(BARE, cookies={"ttp": "t"}), {}, None),
-        (but(BARE, url_click_ids={"ttclid": "t"}), {}, None),
-        (but(BARE, person=ConvertedPerson(email="a@example.com")), {}, None),
-        (but(BARE, person=ConvertedPerson(phone="+16505551212")), {}, None),
-        (but(BARE, person=ConvertedPerson(external_id="x")), {}, None),
-        (but(BARE, person=ConvertedPerson(first_name="A", last_name="B")), {},
+        (make_conversion(BARE, ip="203.0.113.9"), {}, SkipReason.NO_IDENTIFIER),
+        (make_conversion(BARE, user_agent="x"), {}, SkipReason.NO_IDENTIFIER),
+        (make_conversion(BARE, ip="203.0.113.9", user_agent="x"), {}, None),
+        (make_conversion(BARE, cookies={"ttp": "t"}), {}, None),
+        (make_conversion(BARE, url_click_ids={"ttclid": "t"}), {}, None),
+        (make_conversion(BARE, person=ConvertedPerson(email="a@example.com")), {}, None),
+        (make_conversion(BARE, person=ConvertedPerson(phone="+16505551212")), {}, None),
+        (make_conversion(BARE, person=ConvertedPerson(external_id="x")), {}, None),
+        (make_conversion(BARE, person=ConvertedPerson(first_name="A", last_name="B")), {},
          SkipReason.NO_IDENTIFIER),
-        (but(currency=None), {}, SkipReason.NO_CURRENCY),
-        (but(amount=None, currency=None), {}, None),
-        (but(consent=AdConsent(ad_user_data=False)), {}, None),
-        (but(consent=AdConsent(ad_user_data=False)), {"consent_denied": "skip"},
+        (make_conversion(currency=None), {}, SkipReason.NO_CURRENCY),
+        (make_conversion(amount=None, currency=None), {}, None),
+        (make_conversion(consent=AdConsent(ad_user_data=False)), {}, None),
+        (make_conversion(consent=AdConsent(ad_user_data=False)), {"consent_denied": "skip"},
          SkipReason.NO_CONSENT),
     ],
 )  # fmt: skip
 def test_skip_reason(conversion: Conversion, settings: dict[str, Any], reason: SkipReason | None) -> None:
-    assert TIKTOK.skip_reason(conversion, to(**settings)) == reason
+    assert TIKTOK.skip_reason(conversion, make_destination(**settings)) == reason
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_skip_reason(conversion: Conversion, settings: dict[str, Any], reason: S
     ],
 )
 def test_limited_data_use(consent: AdConsent, setting: str, *, limited: bool) -> None:
-    payload = TIKTOK.build(but(consent=consent), to(limited_data_use=setting))
+    payload = TIKTOK.build(make_conversion(consent=consent), make_destination(limited_data_use=setting))
     assert payload.get("limited_data_use") == (True if limited else None)
 
 
@@ -137,23 +137,23 @@ def test_limited_data_use(consent: AdConsent, setting: str, *, limited: bool) ->
 def test_a_value_in_a_currency_tiktok_does_not_know_stays_out(
     amount: str, currency: str, expected: dict[str, Any]
 ) -> None:
-    conversion = but(amount=Decimal(amount), currency=currency, order_id=None)
+    conversion = make_conversion(amount=Decimal(amount), currency=currency, order_id=None)
     assert TIKTOK.build(conversion, TO).get("properties", {}) == expected
 
 
 def test_places_and_odd_names() -> None:
     person = ConvertedPerson(email="a@example.com", first_name=" Ann-Marie ", city=" Köln", country="DE")
-    user = TIKTOK.build(but(person=person), TO)["user"]
+    user = TIKTOK.build(make_conversion(person=person), TO)["user"]
     assert (user["city"], user["country"]) == ("köln", "de")
     assert "state" not in user
     assert "last_name" not in user
 
 
 def test_a_trial_carries_the_test_code() -> None:
-    coded_destination = to(test_event_code="TEST1")
+    coded_destination = make_destination(test_event_code="TEST1")
     trial = msgspec.structs.replace(coded_destination, test=True)
-    assert seen(call_for(TIKTOK, trial, CONVERSION))["body"]["test_event_code"] == "TEST1"
-    assert "test_event_code" not in seen(call_for(TIKTOK, coded_destination, CONVERSION))["body"]
+    assert example_call(call_for(TIKTOK, trial, CONVERSION))["body"]["test_event_code"] == "TEST1"
+    assert "test_event_code" not in example_call(call_for(TIKTOK, coded_destination, CONVERSION))["body"]
     assert TIKTOK.test_event_problem(trial) is None
     assert "test_event_code" in (TIKTOK.test_event_problem(TO) or "")
 
@@ -163,7 +163,7 @@ def body(code: object) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("given", "kind"),
+    ("response", "kind"),
     [
         (answer(200, body(0)), CallAccepted),
         (answer(200, body(20001)), Bisect),
@@ -190,8 +190,8 @@ def body(code: object) -> dict[str, Any]:
         (answer(500, b"<html>"), CallDeferred),
     ],
 )
-def test_answers(given: EgressResponse, kind: type) -> None:
-    assert type(TIKTOK.classify(given, 2)) is kind
+def test_answers(response: EgressResponse, kind: type) -> None:
+    assert type(TIKTOK.classify(response, 2)) is kind
 
 
 def test_one_event_alone() -> None:
@@ -201,8 +201,8 @@ def test_one_event_alone() -> None:
 
 @given(st.uuids())
 def test_what_is_shown_says_nothing_of_the_person(number: Any) -> None:
-    conversion, secret = of_somebody(number.hex)
-    redacted_payload = TIKTOK.redact(TIKTOK.build(conversion, to(limited_data_use="always")))
+    conversion, secret = stranger_example(number.hex)
+    redacted_payload = TIKTOK.redact(TIKTOK.build(conversion, make_destination(limited_data_use="always")))
     assert [value for value in secret if value in json.dumps(redacted_payload)] == []
     assert redacted_payload["event"] == "Purchase"
     assert redacted_payload["event_time"] == 1795169730

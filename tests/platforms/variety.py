@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 from headwater.forwarding.platforms.models import AdConsent, Conversion, ConvertedPerson, Destination
 from headwater.forwarding.platforms.platform import Platform
 from tests.platforms import examples
-from tests.platforms.examples import BARE, EXAMPLES, but
+from tests.platforms.examples import BARE, EXAMPLES, make_conversion
 
 GRANTED = AdConsent(ad_user_data=True, ad_personalization=True)
 DENIED = AdConsent(ad_user_data=False, ad_personalization=False)
 
 
-def bare(event_name: str = "lead_generated", **known: Any) -> Conversion:
+def bare(event_name: str = "lead_generated", **columns: Any) -> Conversion:
     """Return an event without other details."""
-    return but(BARE, event_name=event_name, **known)
+    return make_conversion(BARE, event_name=event_name, **columns)
 
 
 def destination(platform: Platform, settings: dict[str, Any], **changes: Any) -> Destination:
@@ -27,22 +27,22 @@ def destination(platform: Platform, settings: dict[str, Any], **changes: Any) ->
     return examples.destination(platform, settings, **({"secrets": {"access_token": "***"}} | changes))
 
 
-def expected(name: str, **placeholders: str) -> dict[str, Any]:
+def expected_call(name: str, **placeholders: str) -> dict[str, Any]:
     """Return an example call with its placeholders filled in."""
     call = EXAMPLES[name]
     return call | {"url": call["url"].format(**placeholders)}
 
 
-def texts_of(value: Any) -> set[str]:
+def list_texts(value: Any) -> set[str]:
     """Return every string in a JSON document."""
     if isinstance(value, dict):
-        return set().union(*(texts_of(item) for item in value.values()))
+        return set().union(*(list_texts(item) for item in value.values()))
     if isinstance(value, list):
-        return set().union(*(texts_of(item) for item in value))
+        return set().union(*(list_texts(item) for item in value))
     return {value} if isinstance(value, str) else set()
 
 
-def _marked(mark: str) -> st.SearchStrategy[str | None]:
+def _text_with_mark(mark: str) -> st.SearchStrategy[str | None]:
     """Draw a text that contains `mark`, which occurs nowhere else."""
     letters = st.text(st.characters(categories=("L", "Nd")), max_size=8)
     return st.none() | letters.map(lambda text: f"{mark}{text}")
@@ -55,11 +55,11 @@ def conversions() -> st.SearchStrategy[Conversion]:
         ConvertedPerson,
         email=email,
         phone=st.none() | st.from_regex(r"\A\+4477[0-9]{8}\Z"),
-        first_name=_marked("QQfirst"),
-        last_name=_marked("QQlast"),
-        external_id=_marked("QQid") | email,
-        city=_marked("QQcity"),
-        state=_marked("QQstate"),
+        first_name=_text_with_mark("QQfirst"),
+        last_name=_text_with_mark("QQlast"),
+        external_id=_text_with_mark("QQid") | email,
+        city=_text_with_mark("QQcity"),
+        state=_text_with_mark("QQstate"),
         country=st.sampled_from([None, "US", "DE"]),
     )
     click_ids = st.sampled_from(["rdt_cid", "epik", "sccid", "msclkid", "oppref"])
@@ -75,10 +75,10 @@ def conversions() -> st.SearchStrategy[Conversion]:
         person=person,
         amount=st.none() | st.decimals(-(10**14), 10**14, places=4),
         currency=st.sampled_from([None, "USD", "JPY"]),
-        order_id=_marked("QQorder"),
+        order_id=_text_with_mark("QQorder"),
         url=st.none() | st.just("https://u:QQpassword@shop.example/thanks?email=QQ#QQ"),
         ip=st.sampled_from([None, "203.0.113.9", "2001:db8::9"]),
-        user_agent=_marked("QQbrowser"),
+        user_agent=_text_with_mark("QQbrowser"),
         consent=st.builds(
             AdConsent, ad_user_data=st.none() | st.booleans(), ad_personalization=st.none() | st.booleans()
         ),
@@ -92,7 +92,7 @@ _HASHED = re.compile(r"[0-9a-f]{64}")
 
 def assert_shows_nobody(part: dict[str, Any], conversion: Conversion) -> None:
     """Check that a redacted part has no hash, name, address, browser, click or cookie."""
-    for text in texts_of(part):
+    for text in list_texts(part):
         assert "QQ" not in text
         assert not _HASHED.search(text)
         assert "@" not in text
@@ -104,7 +104,7 @@ def assert_hashed(part: dict[str, Any], conversion: Conversion) -> None:
     """Check that a part has no address, number or name in clear, except in its URL."""
     person = conversion.person
     private = {person.email, person.phone, person.phone and person.phone[1:]}
-    for text in texts_of(part) - {conversion.url}:
+    for text in list_texts(part) - {conversion.url}:
         assert not any(value in text for value in private if value)
         assert not any(mark in text for mark in ("QQfirst", "QQlast", "QQcity", "QQstate"))
 

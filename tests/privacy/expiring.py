@@ -25,15 +25,17 @@ SAID = ("order_id", "order_name", "checkout_token", "upsell_common_id", "idempot
 class Traces:
     """A person's rows, with a distinct value in every column that can hold personal data."""
 
-    def __init__(self, stage: Stage, at: datetime, event_name: str = "view_content", **columns: Any) -> None:
+    def __init__(
+        self, stage: Stage, time: datetime, event_name: str = "view_content", **columns: Any
+    ) -> None:
         self.of_person, self.of_delivery = Canaries(), Canaries()
-        text, self._stage, self._at = self.of_person.text, stage, at
+        text, self._stage, self._time = self.of_person.text, stage, time
         fields = {f"profile_field_{slot}": value for slot, value in self.of_person.slots().items()}
-        self.id = stage.contact(created_at=at, **{name: text(name) for name in PROFILE}, **fields)
+        self.id = stage.contact(created_at=time, **{name: text(name) for name in PROFILE}, **fields)
         names = {"first_name": text("first"), "last_name": text("last")}
-        stage.identifier(self.id, "name", text("name"), first_seen_at=at, last_seen_at=at, **names)
+        stage.identifier(self.id, "name", text("name"), first_seen_at=time, last_seen_at=time, **names)
         touch_columns = {
-            "occurred_at": at,
+            "occurred_at": time,
             "cookies": Jsonb({"fbp": text("cookie")}),
             "warnings": [text("warning")],
         }
@@ -42,14 +44,17 @@ class Traces:
         stage.touchpoint(self.id, "google_ads", url=url, referrer_host=text("host"), **touch_columns, **ad)
         event_columns = {name: text(name) for name in SAID}
         event_columns |= {"cookies": Jsonb({"fbp": text("cookie")}), "warnings": [text("warning")]}
-        self.event_id = stage.event(self.id, event_name=event_name, event_time=at, **event_columns, **columns)
+        self.event_id = stage.event(
+            self.id, event_name=event_name, event_time=time, **event_columns, **columns
+        )
         device = self.of_person.uuid()
-        visit = stage.visit(self.id, started_at=at, last_hit_at=at, device=device)
+        visit = stage.visit(self.id, started_at=time, last_hit_at=time, device=device)
         touch = Jsonb({"rule": text("touch")})
-        stage.hit(self.id, visit, occurred_at=at, touch=touch, **{name: text(name) for name in VIEWED})
+        stage.hit(self.id, visit, occurred_at=time, touch=touch, **{name: text(name) for name in VIEWED})
         stage.click(self.of_person.uuid(), device)
         stage.connection.execute(
-            "INSERT INTO unsigned_joins VALUES (%s, %s, %s, %s)", (stage.space_id, text("join"), self.id, at)
+            "INSERT INTO unsigned_joins VALUES (%s, %s, %s, %s)",
+            (stage.space_id, text("join"), self.id, time),
         )
         self._is_sent()
 
@@ -62,28 +67,28 @@ class Traces:
         }
         dedup_id = self.of_person.text("dedup")
         answer_columns["first_attempt"] = Jsonb({"click_id": self.of_person.text("click")})
-        delivery_id = stage.forwarded(
-            stage.destination(), self.event_id, dedup_id=dedup_id, finished_at=self._at, **answer_columns
+        delivery_id = stage.add_delivery(
+            stage.destination(), self.event_id, dedup_id=dedup_id, finished_at=self._time, **answer_columns
         )
-        stage.attempt(delivery_id, error=text("attempt"), attempted_at=self._at)
+        stage.attempt(delivery_id, error=text("attempt"), attempted_at=self._time)
 
 
-def leave_logs(stage: Stage, at: datetime) -> Canaries:
+def leave_logs(stage: Stage, time: datetime) -> Canaries:
     canaries = Canaries()
     text = canaries.text
     headers = Jsonb({"x": text("header")})
-    stage.delivery(received_at=at, headers=headers, body=text("body"), detail=text("detail"),
+    stage.delivery(received_at=time, headers=headers, body=text("body"), detail=text("detail"),
                    dedup_key=text("dedup"))  # fmt: skip
     stage._insert("rejected", {
-        "id": stage._next("receipt_ids"), "kind": "event", "received_at": at, "rejected_at": at,
+        "id": stage._next_value("receipt_ids"), "kind": "event", "received_at": time, "rejected_at": time,
         "sender": "api_key", "payload": text("payload"), "reason": "processing_error", "detail": text("why"),
     })  # fmt: skip
-    stage._insert("ignored_names", {"name": text("name"), "reason": "x", "times": 1, "last_day": at.date()},
+    stage._insert("ignored_names", {"name": text("name"), "reason": "x", "times": 1, "last_day": time.date()},
                   "name")  # fmt: skip
-    stage._insert("site_refusals", {"site_id": at.day, "reason": "key", "detail": text("key"),
-                                    "noted_at": at}, "site_id")  # fmt: skip
+    stage._insert("site_refusals", {"site_id": time.day, "reason": "key", "detail": text("key"),
+                                    "noted_at": time}, "site_id")  # fmt: skip
     alert = stage._insert("alerts", {"rule": "custom", "subject": text("subject"), "title": text("title"),
-                                     "cause": text("cause"), "began": at, "opened_at": at,
-                                     "ended_at": at})  # fmt: skip
-    stage._insert("alert_steps", {"alert_id": alert, "step": "opened", "at": at})
+                                     "cause": text("cause"), "began": time, "opened_at": time,
+                                     "ended_at": time})  # fmt: skip
+    stage._insert("alert_steps", {"alert_id": alert, "step": "opened", "at": time})
     return canaries

@@ -46,23 +46,23 @@ def live(shop: Shop, *people: Person) -> Places:
     """Let people leave data everywhere, and return where each of their values was seen."""
     columns_by_value: dict[str, set[tuple[str, str]]] = {}
 
-    def look() -> None:
-        values = [value for person in people for value in person.personal + person.kept]
+    def find_values() -> None:
+        values = [value for person in people for value in person.personal + person.kept_values]
         for value, columns in places(shop.stage, values).items():
             columns_by_value.setdefault(value, set()).update(columns)
 
     for person in people:
-        for happens in (person.browses, person.turns_out_to_be_one):
+        for happens in (person.browsing_bodies, person.turns_out_to_be_one):
             shop.send(happens())
-            look()
+            find_values()
             shop.process()
         person.find()
         person.is_rejected()
         shop.process()
         person.is_known_by_other_means()
     for person in people:
-        shop.send(person.comes_back())
-    look()
+        shop.send(person.queue_rows())
+    find_values()
     return columns_by_value
 
 

@@ -15,7 +15,7 @@ from headwater.database.jobs.connection import connect
 from headwater.privacy.columns import COLUMNS, PersonalData
 from headwater.privacy.erasure_job import erase_next
 from tests.privacy.shop import Shop, live, server_log
-from tests.support.canaries import Person, places, sampled
+from tests.support.canaries import Person, places, sampled_places
 from tests.support.factories import Stage
 from tests.support.forks import die_at
 from tests.support.pipeline import Stage as Queue
@@ -51,7 +51,7 @@ WIDE = {**RANGE, "end_date": "2027-12-31 23:59:59"}
 
 
 @pytest.fixture
-def logged() -> Iterator[io.StringIO]:
+def log_text() -> Iterator[io.StringIO]:
     """Everything logged, including debug messages, as it would be written."""
     root, text = logging.getLogger(), io.StringIO()
     handler, level = logging.StreamHandler(text), root.level
@@ -69,20 +69,20 @@ def shop(api: Api, stage: Stage, database_url: str) -> Shop:
     return Shop(api, stage, database_url)
 
 
-def held_by(holds: PersonalData) -> set[tuple[str, str]]:
-    return {column for column, data_kind in COLUMNS.items() if data_kind is holds}
+def list_columns(held_kind: PersonalData) -> set[tuple[str, str]]:
+    return {column for column, data_kind in COLUMNS.items() if data_kind is held_kind}
 
 
-def test_it_works(shop: Shop, logged: io.StringIO) -> None:
+def test_it_works(shop: Shop, log_text: io.StringIO) -> None:
     connection = shop.stage.connection
     ada, twin = Person(shop.stage), Person(shop.stage)
     live_places = live(shop, ada, twin)
-    assert set(live_places) == {*ada.personal, *ada.kept, *twin.personal, *twin.kept}
+    assert set(live_places) == {*ada.personal, *ada.kept_values, *twin.personal, *twin.kept_values}
     planted_places = places(shop.stage, ada.personal)
-    assert {column for columns in planted_places.values() for column in columns} >= held_by(
+    assert {column for columns in planted_places.values() for column in columns} >= list_columns(
         PersonalData.PERSONAL
     )
-    of_twin = places(shop.stage, twin.personal + twin.kept)
+    of_twin = places(shop.stage, twin.personal + twin.kept_values)
     connection.execute("ANALYZE")
 
     response = shop.api.send("DELETE", "/contacts/pii", params={"email": ada.emails[1]})
@@ -91,21 +91,21 @@ def test_it_works(shop: Shop, logged: io.StringIO) -> None:
 
     connection.execute("ANALYZE")
     remaining_places = places(shop.stage, ada.personal)
-    assert {column for columns in remaining_places.values() for column in columns} <= held_by(
+    assert {column for columns in remaining_places.values() for column in columns} <= list_columns(
         PersonalData.KEPT
     )
     assert remaining_places == {ada.emails[0]: {("events", "order_name")}}  # written by the sender, and kept
-    assert sampled(connection, ada.personal) == {}
-    texts = logged.getvalue() + server_log(connection)
+    assert sampled_places(connection, ada.personal) == {}
+    texts = log_text.getvalue() + server_log(connection)
     assert "contact erased" in texts
     assert [value for value in ada.personal if value in texts] == []
 
-    kept_places = places(shop.stage, ada.kept)
+    kept_places = places(shop.stage, ada.kept_values)
     assert {column for columns in kept_places.values() for column in columns} <= (
-        held_by(PersonalData.KEPT) | {("rejected", "payload")}
+        list_columns(PersonalData.KEPT) | {("rejected", "payload")}
     )
     inbox_place = {("inbox", "payload")}
-    of_twin_now = places(shop.stage, twin.personal + twin.kept)
+    of_twin_now = places(shop.stage, twin.personal + twin.kept_values)
     for value, columns in of_twin.items():
         assert of_twin_now[value] >= columns - inbox_place, value
         assert of_twin_now[value], value
@@ -117,12 +117,12 @@ def test_the_search_finds_samples(shop: Shop) -> None:
     connection.execute("CREATE TABLE samples AS SELECT 'canary-' || n % 3 AS value"
                        " FROM generate_series(1, 30) n")  # fmt: skip
     connection.execute("ANALYZE samples")
-    samples = sampled(connection, ["canary-1"])
+    samples = sampled_places(connection, ["canary-1"])
     connection.execute("DROP TABLE samples")
     assert samples == {"canary-1": {("samples", "value")}}
 
 
-def test_what_stays(shop: Shop) -> None:
+def test_rows_without_personal_data_stay(shop: Shop) -> None:
     """What stays: the contact's row and age, events and path with their metadata, company and merges."""
     ada = Person(shop.stage)
     live(shop, ada)
@@ -145,7 +145,7 @@ def test_what_stays(shop: Shop) -> None:
         "rejected": "id, kind, reason, detail",
     }
 
-    def look() -> list[Any]:
+    def read_data() -> list[Any]:
         pages = [shop.api.get("/events", params=params).json()["data"]
                  for params in (query, credit_query)]  # fmt: skip
         assert all(pages)
@@ -154,10 +154,10 @@ def test_what_stays(shop: Shop) -> None:
             for table, columns in kept_columns.items()
         ]
 
-    before = look()
+    before = read_data()
     shop.ask_to_erase(ada.contact_id)
     assert shop.erase()
-    assert look() == before
+    assert read_data() == before
     assert shop.rows("SELECT count(*) FROM visits WHERE space_id = %(space_id)s") == [(0,)]
 
 
@@ -174,7 +174,7 @@ def test_what_is_left_of_rejected_rows(shop: Shop) -> None:
     after = [payload for (payload,) in shop.rows(query)]
     assert after[3:] == before[3:]
     assert after[1:3] == ["{}", "{}"]
-    page = next(value for value in ada.kept if value.startswith("bad-"))
+    page = next(value for value in ada.kept_values if value.startswith("bad-"))
     assert json.loads(after[0]) == {
         **SENT, "url": f"https://shop.example/{page}", "amount": "none",
     }  # fmt: skip
@@ -186,7 +186,7 @@ def test_rows_accepted_since_are_redacted_where_they_wait(shop: Shop) -> None:
     """
     queue = Queue(shop.stage.connection, shop.stage.space_id)
     (first,) = queue.run(event(email="ada@acme.example", trk_token="t1"))
-    contact_id = queue.contact_of(first)
+    contact_id = queue.find_contact(first)
     shop.ask_to_erase(contact_id)
     receipts = queue.put(
         event(email="bob@acme.example"),
@@ -210,7 +210,7 @@ def test_what_was_accepted_before_is_processed_first(shop: Shop) -> None:
     """All of it is processed first, however many batches this takes, and even if a row fails."""
     queue = Queue(shop.stage.connection, shop.stage.space_id)
     (first,) = queue.run(event(email="ada@acme.example"))
-    contact_id = queue.contact_of(first)
+    contact_id = queue.find_contact(first)
     receipts = queue.put(
         event(email="ada@acme.example", ip="192.0.2.1", fingerprint="f1"),
         event(email="ada@acme.example", amount="none"),
@@ -224,7 +224,7 @@ def test_what_was_accepted_before_is_processed_first(shop: Shop) -> None:
     assert queue.values("erasures", "erased_at") != [None]
     assert queue.values("erasures", "attempts") == [0]
     assert list(map(json.loads, queue.values("rejected", "payload"))) == [{**SENT, "amount": "none"}]
-    assert [queue.contact_of(receipt) for receipt in (receipts[0], receipts[2])] == [contact_id] * 2
+    assert [queue.find_contact(receipt) for receipt in (receipts[0], receipts[2])] == [contact_id] * 2
     assert queue.values("events", "ip") == [None] * 3
     assert queue.values("contact_identifiers", "value") == []
 
@@ -232,7 +232,7 @@ def test_what_was_accepted_before_is_processed_first(shop: Shop) -> None:
 def test_a_former_address_is_the_person_s_unless_somebody_has_it_now(shop: Shop) -> None:
     queue = Queue(shop.stage.connection, shop.stage.space_id)
     (first, second) = queue.run(event(email="ada@acme.example"), event(email="info@acme.example"))
-    contact_id = queue.contact_of(first)
+    contact_id = queue.find_contact(first)
     for former in ("ada@old.example", "info@acme.example"):
         shop.stage.identifier(contact_id, "former_email", former)
     queue.put_row("other", '{"who": "ada@old.example"}')
@@ -244,7 +244,7 @@ def test_a_former_address_is_the_person_s_unless_somebody_has_it_now(shop: Shop)
         '{"who": "info@acme.example"}', "{}"
     ]  # fmt: skip
     assert queue.rows("contact_identifiers", "contact_id", "kind", "value") == [
-        (queue.contact_of(second), "email", "info@acme.example")
+        (queue.find_contact(second), "email", "info@acme.example")
     ]
 
 
@@ -253,10 +253,10 @@ def test_a_second_scrub_changes_nothing(shop: Shop) -> None:
     live(shop, ada)
     shop.ask_to_erase(ada.contact_id)
     assert shop.erase()
-    before = places(shop.stage, ada.kept + ada.personal)
+    before = places(shop.stage, ada.kept_values + ada.personal)
     shop.ask_to_erase(ada.merged_id)
     assert shop.erase()
-    assert places(shop.stage, ada.kept + ada.personal) == before
+    assert places(shop.stage, ada.kept_values + ada.personal) == before
     assert not shop.erase()
 
 
@@ -264,12 +264,12 @@ def test_a_second_scrub_changes_nothing(shop: Shop) -> None:
 def test_dying_anywhere_does_all_or_nothing(shop: Shop, name: str) -> None:
     queue = Queue(shop.stage.connection, shop.stage.space_id)
     (first,) = queue.run(event(email="ada@acme.example", ip="192.0.2.1", fingerprint="f1"))
-    contact_id = queue.contact_of(first)
+    contact_id = queue.find_contact(first)
     shop.stage.hit(contact_id, shop.stage.visit(contact_id))
     queue.put(event(email="ada@acme.example", phone="12345678"))
     shop.ask_to_erase(contact_id)
 
-    def look() -> list[Any]:
+    def read_data() -> list[Any]:
         tables = ("contacts", "contact_identifiers", "events", "hits", "visits", "inbox")
         return [queue.rows(table, f"{table}::text") for table in tables]
 
@@ -277,14 +277,14 @@ def test_dying_anywhere_does_all_or_nothing(shop: Shop, name: str) -> None:
         with connect(shop.url) as connection:
             erase_next(connection, shop.stage.space_id)
 
-    before = look()
+    before = read_data()
     assert die_at(name, erase) == -signal.SIGKILL
     # The dead worker's transaction ends when the server notices, so wait for the Space's lock.
     shop.rows("SELECT FROM space_locks WHERE space_id = %(space_id)s FOR UPDATE")
     is_erased = name == "erasure_after_commit"
-    assert (look() == before) is not is_erased
+    assert (read_data() == before) is not is_erased
     assert shop.erase() is not is_erased
-    remaining_rows = look()
+    remaining_rows = read_data()
     assert [len(rows) for rows in remaining_rows] == [1, 0, 2, 0, 0, 0]
     assert not any(value in str(remaining_rows) for value in ("ada@", "192.0.2.1", "12345678"))
 

@@ -18,7 +18,7 @@ from headwater.intake.webhooks.deliveries import (
 from headwater.intake.webhooks.models import ReadContext, WebhookRequest, WebhookSettings
 from headwater.privacy.erasure_job import erase_next
 from tests.support.factories import make_stage
-from tests.support.pipeline import by
+from tests.support.pipeline import add_sender
 from tests.support.reading_fixtures import Api
 from tests.support.webhook_samples.shopify import ORDER
 from tests.support.webhooks import Hook, Hooks
@@ -66,7 +66,7 @@ def test_what_reports_on_their_orders_goes_too(
     stage.event(contact, order_id=names[0], amount=amount)
     if len(names) > 1:
         linked_refund = AcceptedRefund(order_ids=tuple(names), at=1_778_680_800_000)
-        hook.queue().put(by("webhook", linked_refund))
+        hook.queue().put(add_sender("webhook", linked_refund))
     refund = {"id": 1, "order_id": 7, "transactions": [{"amount": "1", "currency": "USD"}]}
     for order_id in (7, 8, 7) if amount else (7, 8):
         hook.deliver({**refund, "order_id": order_id}, X_Shopify_Topic="refunds/create")

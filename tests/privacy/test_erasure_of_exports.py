@@ -91,7 +91,7 @@ def test_an_export_under_way_begins_anew(stage: Stage, exports: Exports) -> None
     assert (row["id"], row["email"], row["emails"]) == (contact_id, None, [])
 
 
-def withdrawn(stage: Stage, exports: Exports) -> int:
+def withdraw_export(stage: Stage, exports: Exports) -> int:
     """An export that an erasure has taken away from its process."""
     export_id = exports.ask("contacts", **RANGE)
     assert jobs.claim_next(exports.connection, exports.storage) is not None
@@ -107,7 +107,7 @@ def claim(exports: Exports) -> ClaimedJob:
 
 
 def test_it_is_not_taken_away_twice(stage: Stage, exports: Exports) -> None:
-    export_id, contact_id = withdrawn(stage, exports), person(stage)
+    export_id, contact_id = withdraw_export(stage, exports), person(stage)
     second = claim(exports)
     assert second.attempts == 1  # the withdrawn attempt doesn't count
     erase(stage, exports, contact_id)
@@ -121,16 +121,16 @@ def test_it_is_not_taken_away_twice(stage: Stage, exports: Exports) -> None:
     assert exports.status(export_id, "contacts")["message"] == WITHDRAWN
 
 
-@pytest.mark.parametrize("ending", [
+@pytest.mark.parametrize("end_job", [
     lambda connection, job: jobs.put_back(connection, job, "No room."),
     jobs.release,
 ])  # fmt: skip
 def test_it_holds_off_erasures_only_while_it_works(
-    stage: Stage, exports: Exports, ending: Callable[[Connection, ClaimedJob], None]
+    stage: Stage, exports: Exports, end_job: Callable[[Connection, ClaimedJob], None]
 ) -> None:
-    withdrawn(stage, exports)
+    withdraw_export(stage, exports)
     contact_id = person(stage)
-    ending(exports.connection, claim(exports))
+    end_job(exports.connection, claim(exports))
     erase(stage, exports, contact_id)
     assert is_erased(stage, contact_id)
 
@@ -138,7 +138,7 @@ def test_it_holds_off_erasures_only_while_it_works(
 def test_one_whose_process_is_killed_holds_them_off_as_long_as_its_lease(
     stage: Stage, exports: Exports
 ) -> None:
-    export_id, contact_id = withdrawn(stage, exports), person(stage)
+    export_id, contact_id = withdraw_export(stage, exports), person(stage)
     killed_job = claim(exports)
     stage.connection.execute(
         "UPDATE exports SET leased_until = now() WHERE space_id = %s", (stage.space_id,)
@@ -151,7 +151,7 @@ def test_one_whose_process_is_killed_holds_them_off_as_long_as_its_lease(
 
 
 def test_no_erasure_waits_for_two_exports(stage: Stage, exports: Exports) -> None:
-    first, contact_id = withdrawn(stage, exports), person(stage)
+    first, contact_id = withdraw_export(stage, exports), person(stage)
     second = exports.ask("contacts", **RANGE)
     held_job = claim(exports)
     erase(stage, exports, contact_id)
@@ -170,7 +170,7 @@ def test_no_erasure_waits_for_two_exports(stage: Stage, exports: Exports) -> Non
 
 
 def test_a_restored_copy_waits_for_none(stage: Stage, exports: Exports) -> None:
-    withdrawn(stage, exports)
+    withdraw_export(stage, exports)
     contact_id = person(stage)
     claim(exports)
     erase(stage, exports, contact_id)

@@ -29,7 +29,7 @@ def withdraw(stage: Stage, token: str = "t1") -> int:
     )
     assert stage.values("tag_sets", "landing_page") == [PAGE]
     stage.run(touch(email=f"{token}@example.com", source="sms", occurred_at=T0 - 10 * MINUTE))
-    return stage.contact_of(receipt)
+    return stage.find_contact(receipt)
 
 
 def erase(stage: Stage, contact_id: int) -> None:
@@ -59,7 +59,7 @@ def test_a_set_of_a_touchpoint_that_stays_stays(stage: Stage) -> None:
         event(email="ada@example.com", trk_token="t1", event_time=T0 + 90 * MINUTE),
         hit(trk_token="t1", url=PAGE, occurred_at=T0),
     )
-    erase(stage, stage.contact_of(receipt))
+    erase(stage, stage.find_contact(receipt))
     assert stage.values("tag_sets", "landing_page") == [PAGE]
     assert stage.values("touchpoints", "tag_set_id") == [1]
 

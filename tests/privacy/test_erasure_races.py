@@ -91,7 +91,7 @@ def test_it_works(stage: Stage, run_workers: Callable[[int], None]) -> None:
         (first,) = space_stage.put(event(email="ada@acme.example"))
         wait_until(lambda target=space_stage: target.values("events", "id"))
         for _ in range(3):
-            ask_to_erase(space_stage, space_stage.contact_of(first))
+            ask_to_erase(space_stage, space_stage.find_contact(first))
         space_stage.put(event(email="bob@acme.example"))
     for space_stage in (stage, *other_stages):
         wait_until(lambda target=space_stage: all_erased(target) and not target.values("inbox", "id"))
@@ -105,7 +105,7 @@ def test_merged_into_an_older_contact_meanwhile(stage: Stage, *, waiting: bool) 
         event(tracking_id="u1", email="old@acme.example", phone="1", profile_fields={1: "x"}),
         event(email="ada@acme.example", full_name="Ada", profile_fields={2: "y"}),
     )
-    survivor, target = stage.contact_of(older), stage.contact_of(younger)
+    survivor, target = stage.find_contact(older), stage.find_contact(younger)
     stage.put(event(tracking_id="u1", email="ada@acme.example", phone="2"))
     ask_to_erase(stage, target)
     if not waiting:
@@ -143,21 +143,21 @@ def test_a_late_event_makes_a_new_contact(stage: Stage) -> None:
     ]
     all_identifiers = {name: value for sighting in sightings for name, value in sighting.items()}
     (first,) = stage.run(event(**all_identifiers))
-    contact_id = stage.contact_of(first)
+    contact_id = stage.find_contact(first)
     erase(stage, contact_id)
     before = stage.rows("contacts", "contacts::text")
     late = stage.run(*(event(event_time=T0 + DAY, **sighting) for sighting in sightings))
-    assert len({contact_id, *map(stage.contact_of, late)}) == 5
+    assert len({contact_id, *map(stage.find_contact, late)}) == 5
     merging_receipts = stage.run(event(event_time=T0 + 2 * DAY, **all_identifiers))
-    assert stage.contact_of(first) == contact_id
-    assert contact_id not in {stage.contact_of(receipt) for receipt in (*late, *merging_receipts)}
+    assert stage.find_contact(first) == contact_id
+    assert contact_id not in {stage.find_contact(receipt) for receipt in (*late, *merging_receipts)}
     assert before[0] in stage.rows("contacts", "contacts::text")
     assert contact_id not in stage.values("contact_identifiers", "contact_id")
 
 
 def test_a_space_that_is_taken_is_left_alone(stage: Stage, database_url: str) -> None:
     (first,) = stage.run(event(email="ada@acme.example"))
-    ask_to_erase(stage, stage.contact_of(first))
+    ask_to_erase(stage, stage.find_contact(first))
     with psycopg.connect(database_url) as other_connection:
         other_connection.execute(
             "SELECT FROM space_locks WHERE space_id = %s FOR NO KEY UPDATE", (stage.space_id,)
@@ -176,7 +176,7 @@ def test_a_failure_is_noted_and_put_off(stage: Stage, worker: psycopg.Connection
     )
     stored_identifiers = identifiers(stage)
     for receipt in (first, second):
-        ask_to_erase(stage, stage.contact_of(receipt))
+        ask_to_erase(stage, stage.find_contact(receipt))
     with psycopg.connect(database_url) as other_connection:
         other_connection.execute("SELECT FROM events WHERE space_id = %s AND id = %s FOR UPDATE",
                                  (stage.space_id, first))  # fmt: skip
@@ -200,7 +200,7 @@ def test_a_failure_is_noted_and_put_off(stage: Stage, worker: psycopg.Connection
 
 def test_the_pause_grows(stage: Stage, worker: psycopg.Connection, database_url: str) -> None:
     (first,) = stage.run(event(email="ada@acme.example", ip="192.0.2.1", fingerprint="f1"))
-    ask_to_erase(stage, stage.contact_of(first))
+    ask_to_erase(stage, stage.find_contact(first))
     pauses: list[float] = []
     with psycopg.connect(database_url) as other_connection:
         other_connection.execute("SELECT FROM events WHERE space_id = %s FOR UPDATE", (stage.space_id,))
@@ -221,7 +221,7 @@ def test_a_lost_connection_is_replaced(
     (first,) = stage.run(event(email="ada@acme.example", ip="192.0.2.1", fingerprint="f1"))
     with psycopg.connect(database_url) as other_connection:
         other_connection.execute("SELECT FROM events WHERE space_id = %s FOR UPDATE", (stage.space_id,))
-        ask_to_erase(stage, stage.contact_of(first))
+        ask_to_erase(stage, stage.find_contact(first))
         run_workers(1)
         wait_until(lambda: is_waited_for(stage.connection, other_connection))
         stage.connection.execute(

@@ -47,7 +47,7 @@ WHERE t.relnamespace = 'public'::regnamespace
 
 
 @pytest.fixture
-def changed(connection: psycopg.Connection) -> Iterator[psycopg.Connection]:
+def schema_connection(connection: psycopg.Connection) -> Iterator[psycopg.Connection]:
     """A connection whose schema changes are rolled back."""
     with connection.transaction(force_rollback=True):
         yield connection
@@ -62,7 +62,7 @@ def schema(connection: psycopg.Connection) -> set[Column]:
     return set(cursor.fetchall())
 
 
-def sampled(connection: psycopg.Connection) -> set[Column]:
+def sampled_columns(connection: psycopg.Connection) -> set[Column]:
     """Return the columns that can hold personal data and have sampled statistics."""
     queries = (SAMPLED_COLUMNS, SAMPLED_EXPRESSIONS, EXTENDED_STATISTICS)
     columns = {row for query in queries for row in connection.execute(query).fetchall()}
@@ -76,25 +76,25 @@ def test_it_works(connection: psycopg.Connection) -> None:
 
 def test_no_samples_are_kept(connection: psycopg.Connection) -> None:
     assert CAN_HOLD
-    assert sampled(connection) == set()
+    assert sampled_columns(connection) == set()
 
 
 @pytest.mark.parametrize(
-    ("change", "found"),
+    ("change", "column"),
     [
         ("ALTER TABLE contacts ALTER COLUMN email SET STATISTICS -1", ("contacts", "email")),
         ("CREATE INDEX ON contacts (space_id, lower(phone))", ("contacts", "phone")),
         ("CREATE STATISTICS s ON city, state FROM contacts", ("contacts", "city")),
     ],
 )
-def test_samples_would_be_noticed(changed: psycopg.Connection, change: str, found: Column) -> None:
-    changed.execute(change)
-    assert found in sampled(changed)
+def test_samples_would_be_noticed(schema_connection: psycopg.Connection, change: str, column: Column) -> None:
+    schema_connection.execute(change)
+    assert column in sampled_columns(schema_connection)
 
 
-def test_an_undeclared_column_would_be_noticed(changed: psycopg.Connection) -> None:
-    changed.execute("ALTER TABLE contacts ADD COLUMN shoe_size text")
-    assert schema(changed) - set(COLUMNS) == {("contacts", "shoe_size")}
+def test_an_undeclared_column_would_be_noticed(schema_connection: psycopg.Connection) -> None:
+    schema_connection.execute("ALTER TABLE contacts ADD COLUMN shoe_size text")
+    assert schema(schema_connection) - set(COLUMNS) == {("contacts", "shoe_size")}
 
 
 def test_what_erasing_clears_is_what_is_declared() -> None:
@@ -111,7 +111,7 @@ def test_a_declaration_that_cannot_be_meant_is_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("payload", "personal", "kept"),
+    ("payload", "personal_members", "kept_members"),
     [
         (AcceptedEvent, events.PERSONAL_MEMBERS, events.KEPT_MEMBERS),
         (AcceptedTouchpoint, touchpoints.PERSONAL_MEMBERS, touchpoints.KEPT_MEMBERS),
@@ -120,8 +120,8 @@ def test_a_declaration_that_cannot_be_meant_is_refused(text: str) -> None:
     ],
 )
 def test_every_member_of_a_payload_is_declared(
-    payload: type, personal: frozenset[str], kept: frozenset[str]
+    payload: type, personal_members: frozenset[str], kept_members: frozenset[str]
 ) -> None:
     members = {field.name for field in msgspec.structs.fields(payload)}
-    assert members == personal | kept
-    assert not personal & kept
+    assert members == personal_members | kept_members
+    assert not personal_members & kept_members

@@ -25,7 +25,7 @@ def payload(**values: Any) -> str:
 
 
 @pytest.mark.parametrize(
-    "shown",
+    "identifiers",
     [
         {"email": "ada@acme.example"},
         {"tracking_id": "crm-7"},
@@ -34,12 +34,12 @@ def payload(**values: Any) -> str:
         {"email": "bob@acme.example", "trk_token": 'a"b', "full_name": "Bob"},
     ],
 )
-def test_it_works(shown: dict[str, str]) -> None:
-    assert ADA.redact("event", payload(**shown)) == NOTHING
+def test_it_works(identifiers: dict[str, str]) -> None:
+    assert ADA.redact("event", payload(**identifiers)) == NOTHING
 
 
 @pytest.mark.parametrize(
-    "shown",
+    "identifiers",
     [
         {"email": "bob@acme.example"},
         {"tracking_id": "ada@acme.example"},
@@ -50,11 +50,11 @@ def test_it_works(shown: dict[str, str]) -> None:
         {},
     ],
 )
-def test_others_are_left_alone(shown: dict[str, str]) -> None:
-    assert ADA.redact("event", payload(**shown)) == payload(**shown)
+def test_others_are_left_alone(identifiers: dict[str, str]) -> None:
+    assert ADA.redact("event", payload(**identifiers)) == payload(**identifiers)
 
 
-def test_what_happened_stays() -> None:
+def test_events_stay_without_values() -> None:
     values: dict[str, Any] = {
         field.name: {1: "x"} if field.name == "profile_fields" else f"some {field.name}"
         for field in msgspec.structs.fields(AcceptedEvent)

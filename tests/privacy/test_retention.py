@@ -51,16 +51,16 @@ def keep(stage: Stage, **days: int | None) -> None:
 def settle(worker: psycopg.Connection[Any], stage: Stage) -> Callable[..., int]:
     """Run due retention, and return the number of batches."""
 
-    def run(now: datetime = NOW, limit: int = 2) -> int:
+    def run(time: datetime = NOW, limit: int = 2) -> int:
         batches = 0
-        while delete_expired(worker, stage.space_id, limit, now):
+        while delete_expired(worker, stage.space_id, limit, time):
             batches += 1
         return batches
 
     return run
 
 
-def left(stage: Stage, values: list[str]) -> set[str]:
+def remaining_values(stage: Stage, values: list[str]) -> set[str]:
     return {value for value, columns in places(stage, values).items() if columns}
 
 
@@ -79,15 +79,15 @@ def test_it_works(stage: Stage, settle: Callable[..., int]) -> None:
     counts = {kind: expired_rows.labels(kind)._value.get() for kind in RetentionKind}
     keep(stage, delivery_days=100, log_days=100)
     assert settle() > 3
-    assert left(stage, old_traces.of_person + old_traces.of_delivery + former_logs) == set()
-    assert left(stage, buyer.of_delivery + payer.of_delivery) == set()
+    assert remaining_values(stage, old_traces.of_person + old_traces.of_delivery + former_logs) == set()
+    assert remaining_values(stage, buyer.of_delivery + payer.of_delivery) == set()
     remaining = buyer.of_person + payer.of_person + current.of_person + current.of_delivery + current_logs
-    assert left(stage, remaining) == set(remaining)
+    assert remaining_values(stage, remaining) == set(remaining)
     assert {kind: expired_rows.labels(kind)._value.get() - counts[kind] for kind in RetentionKind} == {
         "contacts": 1, "deliveries": 2, "logs": 5,
     }  # fmt: skip
     assert settle() == 0, "once a day"
-    assert left(stage, remaining) == set(remaining)
+    assert remaining_values(stage, remaining) == set(remaining)
 
 
 def test_nothing_is_deleted_by_default(stage: Stage, settle: Callable[..., int]) -> None:
@@ -95,7 +95,7 @@ def test_nothing_is_deleted_by_default(stage: Stage, settle: Callable[..., int])
     keep(stage, inactive_contact_days=None)
     assert settle() == 0
     everything = traces.of_person + traces.of_delivery + logs
-    assert left(stage, everything) == set(everything)
+    assert remaining_values(stage, everything) == set(everything)
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_nothing_is_deleted_by_default(stage: Stage, settle: Callable[..., int])
         lambda stage, contact: stage._insert("erasures", {"contact_id": contact, "receipt_mark": 0}),
     ],
 )  # fmt: skip
-def test_who_stays(
+def test_customers_stay(
     stage: Stage, settle: Callable[..., int], activity: Callable[[Stage, int], object]
 ) -> None:
     contact = stage.contact(created_at=OLD)
@@ -142,7 +142,7 @@ def test_merged_contacts_go_with_the_survivor(stage: Stage, settle: Callable[...
     stage.contact(created_at=OLD, merged_into=survivor, email="merged@canary.example")
     keep(stage)
     settle(limit=1)
-    assert left(stage, ["merged@canary.example"]) == set()
+    assert remaining_values(stage, ["merged@canary.example"]) == set()
 
 
 def test_an_erased_contact_keeps_its_row_for_the_journal(stage: Stage, settle: Callable[..., int]) -> None:
@@ -152,26 +152,26 @@ def test_an_erased_contact_keeps_its_row_for_the_journal(stage: Stage, settle: C
     stage._insert("erasures", {"contact_id": merged_contact, "receipt_mark": 0, "erased_at": OLD})
     keep(stage)
 
-    def deleted() -> float:
+    def count_deleted() -> float:
         return expired_rows.labels("contacts")._value.get()
 
-    before = deleted()
+    before = count_deleted()
     settle(limit=10)
-    assert left(stage, ["canary.example"]) == set()
+    assert remaining_values(stage, ["canary.example"]) == set()
     assert stage.connection.execute(
         "SELECT id FROM contacts WHERE space_id = %s ORDER BY id", (stage.space_id,)
     ).fetchall() == [(survivor,), (merged_contact,)]
-    assert deleted() - before == 1
+    assert count_deleted() - before == 1
     settle(NOW + timedelta(days=2))
-    assert deleted() - before == 1
+    assert count_deleted() - before == 1
 
 
 def test_what_waits_is_processed_first(stage: Stage, settle: Callable[..., int]) -> None:
     traces = Traces(stage, OLD)
-    Queue(stage.connection, stage.space_id).put_row("hit", "{}", received=str(NOW - timedelta(days=2)))
+    Queue(stage.connection, stage.space_id).put_row("hit", "{}", received_at=str(NOW - timedelta(days=2)))
     keep(stage)
     settle()
-    assert left(stage, traces.of_person) == set(traces.of_person)
+    assert remaining_values(stage, traces.of_person) == set(traces.of_person)
 
 
 class TestDuplicates:
@@ -192,7 +192,7 @@ class TestDuplicates:
         keep(stage)
         settle()
         assert queue.values("events", "id") == []
-        assert left(stage, ["canary-1"]) == set(), "only as a hash"
+        assert remaining_values(stage, ["canary-1"]) == set(), "only as a hash"
         (second,) = queue.run(sender(event(**values)))
         assert queue.values("events", "id") == []
         assert queue.rows("duplicates", "id", "reason", "event_id") == [(second, key, first)]
@@ -285,9 +285,9 @@ def test_killed_anywhere_it_goes_on(
 
     assert die_at("retention_before_commit", work) == -signal.SIGKILL
     assert stage.connection.execute(progress, (stage.space_id,)).fetchone() == (people[1].id, None)
-    assert left(stage, people[2].of_person) == set(people[2].of_person)
+    assert remaining_values(stage, people[2].of_person) == set(people[2].of_person)
     settle()
-    assert left(stage, [value for person in people for value in person.of_person]) == set()
+    assert remaining_values(stage, [value for person in people for value in person.of_person]) == set()
 
 
 def test_two_workers_take_turns(database_url: str, stage: Stage, settle: Callable[..., int]) -> None:
@@ -308,7 +308,7 @@ def test_another_space_is_left_alone(
     keep(other_stage, delivery_days=30, log_days=30)
     settle()
     everything = traces.of_person + traces.of_delivery + logs
-    assert left(other_stage, everything) == set(everything)
+    assert remaining_values(other_stage, everything) == set(everything)
 
 
 def test_a_space_is_due_once_a_day(stage: Stage, worker: psycopg.Connection[Any]) -> None:

@@ -34,22 +34,22 @@ class Books:
     name: str = "Main shop"
     currency: str = "EUR"
     timezone: str = "Europe/Berlin"
-    spent: dict[tuple[date, AdPlace], Spent] = field(default_factory=dict[tuple[date, AdPlace], Spent])
+    figures: dict[tuple[date, AdPlace], Spent] = field(default_factory=dict[tuple[date, AdPlace], Spent])
     names: dict[str, str] = field(default_factory=dict[str, str])
 
-    def spend(self, day: date, place: AdPlace, amount: str, **figures: int) -> None:
-        self.spent[day, place] = Spent(Decimal(amount), **figures)
+    def spend(self, day: date, ad_place: AdPlace, amount: str, **figures: int) -> None:
+        self.figures[day, ad_place] = Spent(Decimal(amount), **figures)
 
-    def name_of(self, level_id: str) -> str:
+    def find_name(self, level_id: str) -> str:
         return self.names.get(level_id, f"Name of {level_id}")
 
-    def by_ad(self, first: date, last: date) -> list[tuple[date, AdPlace, Spent]]:
+    def ad_rows(self, first_day: date, last_day: date) -> list[tuple[date, AdPlace, Spent]]:
         """Return the rows of ads, by day and place. Campaigns without ads have none."""
-        return [row for row in self._rows(first, last) if row[1].ad]
+        return [row for row in self._rows(first_day, last_day) if row[1].ad]
 
-    def by_campaign(self, first: date, last: date) -> list[tuple[date, AdPlace, Spent]]:
+    def campaign_rows(self, first_day: date, last_day: date) -> list[tuple[date, AdPlace, Spent]]:
         totals: dict[tuple[date, AdPlace], Spent] = {}
-        for day, ad_place, spent in self._rows(first, last):
+        for day, ad_place, spent in self._rows(first_day, last_day):
             total = totals.setdefault((day, AdPlace(ad_place.campaign)), Spent(Decimal(0), 0, 0))
             total.amount += spent.amount
             total.impressions += spent.impressions
@@ -58,19 +58,19 @@ class Books:
             total.revenue += spent.revenue
         return [(day, ad_place, spent) for (day, ad_place), spent in totals.items()]
 
-    def total(self, first: date, last: date) -> Decimal:
-        return sum((spent.amount for _, _, spent in self._rows(first, last)), Decimal(0))
+    def total(self, first_day: date, last_day: date) -> Decimal:
+        return sum((spent.amount for _, _, spent in self._rows(first_day, last_day)), Decimal(0))
 
-    def _rows(self, first: date, last: date) -> Iterator[tuple[date, AdPlace, Spent]]:
-        for (day, ad_place), spent in sorted(self.spent.items(), key=lambda item: item[0]):
-            if first <= day <= last:
+    def _rows(self, first_day: date, last_day: date) -> Iterator[tuple[date, AdPlace, Spent]]:
+        for (day, ad_place), spent in sorted(self.figures.items(), key=lambda item: item[0]):
+            if first_day <= day <= last_day:
                 yield day, ad_place, spent
 
 
-def fill(books: Books, last: date, days: int = 40) -> Books:
-    """Add two campaigns with ads and one without, on the days up to `last`."""
+def fill(books: Books, last_day: date, days: int = 40) -> Books:
+    """Add two campaigns with ads and one without, on the days up to `last_day`."""
     for days_ago in range(days):
-        day = last - timedelta(days=days_ago)
+        day = last_day - timedelta(days=days_ago)
         books.spend(day, AdPlace("11", "111", "1111"), f"{10 + days_ago % 7}.25", conversions=1)
         books.spend(day, AdPlace("11", "112", "1121"), f"{3 + days_ago % 3}.10")
         books.spend(day, AdPlace("12", "121", "1211"), "7.00", clicks=0)

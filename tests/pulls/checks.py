@@ -16,9 +16,9 @@ from headwater.spend.platforms.registry import PLATFORMS
 from tests.pulls.books import AdPlace, Books, fill
 from tests.pulls.staging import TODAY, Pulls
 from tests.support.fake_platform import Answer, FakePlatform
-from tests.support.wire import Received
+from tests.support.wire import ReceivedRequest
 
-Answering = Callable[[Received], Answer]
+Answering = Callable[[ReceivedRequest], Answer]
 CLOCK_CHANGE = date(2026, 10, 25)
 """A day of 25 hours in Berlin."""
 
@@ -39,25 +39,27 @@ class Subject:
 
 
 @contextmanager
-def served(pulls: Pulls, subject: Subject, answering: Answering) -> Iterator[FakePlatform]:
+def serve_platform(pulls: Pulls, subject: Subject, answering: Answering) -> Iterator[FakePlatform]:
     """Run the fake platform in this context."""
-    with FakePlatform(otherwise=answering) as platform:
+    with FakePlatform(default=answering) as platform:
         pulls.urls[subject.platform] = platform.url
         yield platform
 
 
-def check_books(pulls: Pulls, books: Books, *, with_ads: bool = True) -> None:
+def check_books(pulls: Pulls, books: Books, *, has_ads: bool = True) -> None:
     """Check that the ledger equals the books, to the cent."""
-    ads = {(day, ad_place.ad): spent.amount for (day, ad_place), spent in books.spent.items() if ad_place.ad}
-    assert pulls.ledger("ad") == (ads if with_ads else {})
-    campaigns = books.by_campaign(date.min, date.max)
+    ads = {
+        (day, ad_place.ad): spent.amount for (day, ad_place), spent in books.figures.items() if ad_place.ad
+    }
+    assert pulls.ledger("ad") == (ads if has_ads else {})
+    campaigns = books.campaign_rows(date.min, date.max)
     assert pulls.ledger() == {(day, ad_place.campaign): spent.amount for day, ad_place, spent in campaigns}
 
 
 def check_first_pull(pulls: Pulls, subject: Subject, books: Books | None = None) -> FakePlatform:
     """Check that a new connection fetches everything, with names, counts and the account."""
     books = books or fill(Books(), TODAY)
-    with served(pulls, subject, subject.pretend(books)) as platform:
+    with serve_platform(pulls, subject, subject.pretend(books)) as platform:
         connection = subject.connect(pulls)
         pulls.pull()
     state = pulls.state(connection)
@@ -75,7 +77,7 @@ def check_first_pull(pulls: Pulls, subject: Subject, books: Books | None = None)
     assert (first[8], first[9], first[12]) == (1000, 20, books.timezone)
     names = read_names(pulls, subject.platform)
     assert {("campaign", "11"), ("campaign", "13"), ("ad", "1111")} <= names.keys()
-    assert all(name == books.name_of(level_id) for (_, level_id), name in names.items())
+    assert all(name == books.find_name(level_id) for (_, level_id), name in names.items())
     return platform
 
 
@@ -93,12 +95,12 @@ def check_corrections(pulls: Pulls, subject: Subject) -> None:
     nothing.
     """
     books = fill(Books(), TODAY, days=5)
-    with served(pulls, subject, subject.pretend(books)):
+    with serve_platform(pulls, subject, subject.pretend(books)):
         connection = subject.connect(pulls)
         pulls.pull()
         books.spend(TODAY - timedelta(days=3), AdPlace("12", "121", "1211"), "5.50", clicks=0)
         for days_ago in range(5):
-            del books.spent[TODAY - timedelta(days=days_ago), AdPlace("13")]
+            del books.figures[TODAY - timedelta(days=days_ago), AdPlace("13")]
         pulls.pull_later(connection, hours=6)
     check_books(pulls, books)
     assert len([row for row in pulls.rows() if row[3] == "13" and row[7] == 0]) == 5
@@ -106,9 +108,9 @@ def check_corrections(pulls: Pulls, subject: Subject) -> None:
 
 def check_clock_change(pulls: Pulls, subject: Subject) -> None:
     """Check that days of 25 and of 24 hours are complete and not duplicated."""
-    pulls.now = datetime(2026, 10, 26, 12, tzinfo=UTC)
-    books = fill(Books(), pulls.now.date(), days=4)
-    with served(pulls, subject, subject.pretend(books)):
+    pulls.time = datetime(2026, 10, 26, 12, tzinfo=UTC)
+    books = fill(Books(), pulls.time.date(), days=4)
+    with serve_platform(pulls, subject, subject.pretend(books)):
         subject.connect(pulls)
         pulls.pull()
     check_books(pulls, books)
@@ -117,9 +119,9 @@ def check_clock_change(pulls: Pulls, subject: Subject) -> None:
 
 def check_today_in_zone(pulls: Pulls, subject: Subject, timezone: str = "America/Los_Angeles") -> None:
     """Check that the last requested day is the account's, not UTC's."""
-    pulls.now = datetime(2026, 11, 25, 3, tzinfo=UTC)
+    pulls.time = datetime(2026, 11, 25, 3, tzinfo=UTC)
     books = fill(Books(timezone=timezone), date(2026, 11, 24), days=3)
-    with served(pulls, subject, subject.pretend(books)):
+    with serve_platform(pulls, subject, subject.pretend(books)):
         subject.connect(pulls)
         pulls.pull()
     check_books(pulls, books)
@@ -138,12 +140,12 @@ def check_pages(
     return check_first_pull(pulls, subject, fill(Books(), TODAY, days=5))
 
 
-def pull_with_fault(pulls: Pulls, subject: Subject, fault: Answer, after: int = 1) -> ConnectionRow:
-    """Pull when everything is refused after `after` answers. Tokens are still issued. Return the connection's
-    state.
+def pull_with_fault(pulls: Pulls, subject: Subject, fault: Answer, request_count: int = 1) -> ConnectionRow:
+    """Pull when everything is refused after `request_count` answers. Tokens are still issued. Return the
+    connection's state.
     """
-    reaction = interrupt(subject.pretend(fill(Books(), TODAY, days=3)), fault, after)
-    with served(pulls, subject, reaction):
+    reaction = interrupt(subject.pretend(fill(Books(), TODAY, days=3)), fault, request_count)
+    with serve_platform(pulls, subject, reaction):
         connection = subject.connect(pulls)
         pulls.pull()
     state = pulls.state(connection)
@@ -152,29 +154,29 @@ def pull_with_fault(pulls: Pulls, subject: Subject, fault: Answer, after: int = 
 
 
 def check_fault(
-    pulls: Pulls, subject: Subject, fault: Answer, expected: tuple[str, str], after: int = 1
+    pulls: Pulls, subject: Subject, fault: Answer, expected: tuple[str, str], request_count: int = 1
 ) -> None:
     """Check that the pull stops with this fault and this connection state."""
-    state = pull_with_fault(pulls, subject, fault, after)
+    state = pull_with_fault(pulls, subject, fault, request_count)
     assert (state.fault, state.status, state.failures) == (*expected, 1), state.fault_message
 
 
-def is_token_request(request: Received) -> bool:
+def is_token_request(request: ReceivedRequest) -> bool:
     return urlsplit(request.target).path.lower().endswith("token")
 
 
-def interrupt(answering: Answering, fault: Answer, after: int, count: int = 10**9) -> Answering:
-    """Return a platform that answers with `fault`, `count` times after `after` answers. Token requests are
-    not counted.
+def interrupt(answering: Answering, fault: Answer, request_count: int, count: int = 10**9) -> Answering:
+    """Return a platform that answers with `fault`, `count` times after `request_count` answers. Token
+    requests are not counted.
     """
     calls = 0
 
-    def answer(request: Received) -> Answer:
+    def answer(request: ReceivedRequest) -> Answer:
         nonlocal calls
         if is_token_request(request):
             return answering(request)
         calls += 1
-        return fault if after < calls <= after + count else answering(request)
+        return fault if request_count < calls <= request_count + count else answering(request)
 
     return answer
 
@@ -182,8 +184,8 @@ def interrupt(answering: Answering, fault: Answer, after: int, count: int = 10**
 def check_expired_token(pulls: Pulls, subject: Subject, refusal: Answer, *, is_renewed: bool) -> None:
     """Check a token that expires between two pages. If it can't be renewed, the owner enters another."""
     books = fill(Books(), TODAY, days=3)
-    reaction = interrupt(subject.pretend(books), refusal, after=3, count=1)
-    with served(pulls, subject, reaction) as platform:
+    reaction = interrupt(subject.pretend(books), refusal, request_count=3, count=1)
+    with serve_platform(pulls, subject, reaction) as platform:
         connection = subject.connect(pulls)
         pulls.pull()
         if not is_renewed:

@@ -7,10 +7,12 @@ from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 
-from tests.support.wire import Received
+from tests.support.wire import ReceivedRequest
 
 
-def meaning(request: Received, *headers: str) -> tuple[str, str, dict[str, Any], dict[str, str | None]]:
+def meaning(
+    request: ReceivedRequest, *headers: str
+) -> tuple[str, str, dict[str, Any], dict[str, str | None]]:
     """Return the method, path, query and some headers. Lists, in JSON or with commas, are compared without
     order.
     """

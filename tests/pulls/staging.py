@@ -37,8 +37,8 @@ class Pulls:
     stage: Stage
     urls: dict[str, str] = field(default_factory=dict[str, str])
     """Platform → the fake platform's origin."""
-    now: datetime = NOW
-    waited: list[float] = field(default_factory=list[float])
+    time: datetime = NOW
+    waits: list[float] = field(default_factory=list[float])
     """The engine's pauses. They take no time in tests."""
 
     def connect(self, platform: str, settings: dict[str, Any], secrets: dict[str, str]) -> int:
@@ -51,13 +51,13 @@ class Pulls:
             return row.id
 
         connection_id = self.run(create)
-        self.pull_at(connection_id, self.now)
+        self.pull_at(connection_id, self.time)
         return connection_id
 
-    def pull_later(self, connection_id: int, **later: float) -> None:
+    def pull_later(self, connection_id: int, **delay: float) -> None:
         """Advance the time and pull a connection again."""
-        self.now += timedelta(**later)
-        self.pull_at(connection_id, self.now)
+        self.time += timedelta(**delay)
+        self.pull_at(connection_id, self.time)
         self.pull()
 
     def pull_at(self, connection_id: int, moment: datetime) -> None:
@@ -85,7 +85,7 @@ class Pulls:
             platforms=PLATFORMS,
             urls={**dict.fromkeys(PLATFORMS, "https://unset.example"), **self.urls},
             sealing_key=KEY,
-            waits=Waits(self._wait, self.now.timestamp),
+            waits=Waits(self._wait, self.time.timestamp),
         )
         return Puller(services, stopping or asyncio.Event())
 
@@ -126,15 +126,15 @@ class Pulls:
         ).fetchall()
 
     async def _wait(self, seconds: float) -> None:
-        self.waited.append(seconds)
+        self.waits.append(seconds)
 
-    def run(self, act: Callable[[Database], Awaitable[Any]]) -> Any:
-        return asyncio.run(self._with_database(act))
+    def run(self, work: Callable[[Database], Awaitable[Any]]) -> Any:
+        return asyncio.run(self._with_database(work))
 
-    async def _with_database(self, act: Callable[[Database], Awaitable[Any]]) -> Any:
+    async def _with_database(self, work: Callable[[Database], Awaitable[Any]]) -> Any:
         database = Database(self.database_url)
         await database.open()
         try:
-            return await act(database)
+            return await work(database)
         finally:
             await database.close()

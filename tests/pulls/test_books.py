@@ -27,7 +27,7 @@ from tests.support.campaigns import campaign_size
 from tests.support.fake_platform import Answer, FakePlatform, ResetRead
 from tests.support.processes import environment
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
-from tests.support.wire import Received
+from tests.support.wire import ReceivedRequest
 
 DAYS = campaign_size("HEADWATER_BOOK_DAYS", 25, 60)
 SEEDS = campaign_size("HEADWATER_BOOKS", 1, 20)
@@ -52,9 +52,9 @@ class Account:
     def __init__(self, seed: int) -> None:
         self.books, self.random = Books(), random.Random(seed)
         self.pretend = PretendMeta(self.books)
-        self.faults: list[Callable[[Received], Answer | ResetRead]] = []
+        self.faults: list[Callable[[ReceivedRequest], Answer | ResetRead]] = []
 
-    def __call__(self, request: Received) -> Answer | ResetRead:
+    def __call__(self, request: ReceivedRequest) -> Answer | ResetRead:
         return self.faults.pop()(request) if self.faults else self.pretend(request)
 
     def spend(self, day: date) -> None:
@@ -67,8 +67,8 @@ class Account:
         for _ in range(self.random.randint(0, 5)):
             day = today - timedelta(days=self.random.randint(0, 27))
             key = day, self.random.choice(PLACES)
-            if key in self.books.spent and self.random.random() < 0.3:
-                del self.books.spent[key]
+            if key in self.books.figures and self.random.random() < 0.3:
+                del self.books.figures[key]
             else:
                 self.books.spend(*key, f"{self.random.randint(0, 99_999) / 100:.2f}")
 
@@ -84,19 +84,19 @@ class Account:
         )
         self.faults = [fault] * self.random.choice((1, 2, 6))
 
-    def by_campaign(self) -> dict[tuple[date, str], Decimal]:
-        rows = self.books.by_campaign(date.min, date.max)
+    def campaign_amounts(self) -> dict[tuple[date, str], Decimal]:
+        rows = self.books.campaign_rows(date.min, date.max)
         return {(day, ad_place.campaign): spent.amount for day, ad_place, spent in rows if spent.amount}
 
-    def by_ad(self) -> dict[tuple[date, str], Decimal]:
-        rows = self.books.by_ad(date.min, date.max)
+    def ad_amounts(self) -> dict[tuple[date, str], Decimal]:
+        rows = self.books.ad_rows(date.min, date.max)
         return {(day, ad_place.ad): spent.amount for day, ad_place, spent in rows if spent.amount}
 
 
 def assert_equal(pulls: Pulls, account: Account) -> None:
     """Check that nothing is lost or duplicated."""
-    assert pulls.ledger() == account.by_campaign()
-    assert pulls.ledger("ad") == account.by_ad()
+    assert pulls.ledger() == account.campaign_amounts()
+    assert pulls.ledger("ad") == account.ad_amounts()
     assert pulls.total() == account.books.total(date.min, date.max)
 
 
@@ -105,13 +105,13 @@ def test_it_works(pulls: Pulls, seed: int, monkeypatch: pytest.MonkeyPatch) -> N
     account = Account(seed)
     kills = Kills(account.random)
     monkeypatch.setattr(pull, "failpoint", kills)
-    with FakePlatform(otherwise=account) as platform:
+    with FakePlatform(default=account) as platform:
         pulls.urls["meta"] = platform.url
         connection = pulls.connect("meta", ACCOUNT, {"access_token": TOKEN})
         for _ in range(DAYS):
-            pulls.now += timedelta(hours=18)
-            account.spend(pulls.now.date())
-            account.restate(pulls.now.date())
+            pulls.time += timedelta(hours=18)
+            account.spend(pulls.time.date())
+            account.restate(pulls.time.date())
             disturb(pulls, account, kills, connection)
             account.faults.clear()
             expire_lease(pulls, connection)
@@ -125,14 +125,14 @@ def test_it_works(pulls: Pulls, seed: int, monkeypatch: pytest.MonkeyPatch) -> N
 def test_a_fault_is_not_noted_by_a_process_that_lost_its_lease(pulls: Pulls) -> None:
     """Another process works on the connection, and has newer information."""
 
-    def take_lease_and_refuse(_: Received) -> Answer:
+    def take_lease_and_refuse(_: ReceivedRequest) -> Answer:
         pulls.stage.connection.execute(
             "UPDATE spend_connections SET lease = gen_random_uuid() WHERE space_id = %s AND id = %s",
             (pulls.stage.space_id, connection),
         )
         return error(190, "The access token has expired", status=401)
 
-    with FakePlatform(otherwise=take_lease_and_refuse) as platform:
+    with FakePlatform(default=take_lease_and_refuse) as platform:
         pulls.urls["meta"] = platform.url
         connection = pulls.connect("meta", ACCOUNT, {"access_token": TOKEN})
         pulls.pull()
@@ -172,16 +172,16 @@ def disturb(pulls: Pulls, account: Account, kills: Kills, connection: int) -> No
             kills.arm()
         case "kill and change":
             kills.arm()
-            pulls.pull_at(connection, pulls.now)
+            pulls.pull_at(connection, pulls.time)
             pulls.pull()
             kills.disarm()
-            account.restate(pulls.now.date())
+            account.restate(pulls.time.date())
             return
         case "token":
             account.pretend.token = f"{TOKEN}-{account.random.randint(0, 10**9)}"
         case _:
             return
-    pulls.pull_at(connection, pulls.now)
+    pulls.pull_at(connection, pulls.time)
     pulls.pull()
     kills.disarm()
     state = pulls.state(connection)
@@ -206,7 +206,7 @@ def test_killed_processes(pulls: Pulls) -> None:
     account, today = Account(7), datetime.now(UTC).date()
     for days_ago in range(60):
         account.spend(today - timedelta(days=days_ago))
-    with FakePlatform(otherwise=account) as platform:
+    with FakePlatform(default=account) as platform:
         connection = pulls.connect("meta", ACCOUNT, {"access_token": TOKEN})
         for number in range(KILLS):
             account.restate(today)
@@ -284,24 +284,24 @@ def store(row: SpendRow, *, is_complete: bool) -> StoredRow:
 @settings(max_examples=200, deadline=None)
 @given(st.dictionaries(CELLS, st.tuples(AMOUNTS, st.booleans())), st.lists(st.tuples(CELLS, AMOUNTS)))
 def test_what_is_stored_of_a_pull(
-    former: dict[tuple[int, str], tuple[int, bool]], pulled: list[tuple[tuple[int, str], int]]
+    former_rows: dict[tuple[int, str], tuple[int, bool]], pulled: list[tuple[tuple[int, str], int]]
 ) -> None:
     """After a pull, the ledger has the pulled amounts: the last one of each row, and 0 for missing rows."""
     stored_rows = [
         store(make_row(cell, amount), is_complete=is_complete)
-        for cell, (amount, is_complete) in former.items()
+        for cell, (amount, is_complete) in former_rows.items()
     ]
     rows = choose_rows(SOURCE, stored_rows, [make_row(*row) for row in pulled])
     latest = dict(pulled)
-    after = {cell: amount for cell, (amount, _) in former.items()}
+    after = {cell: amount for cell, (amount, _) in former_rows.items()}
     for row in rows:
         cell = (row.date - FIRST).days, row.campaign_id
-        amount, is_complete = former.get(cell, (0, True))
+        amount, is_complete = former_rows.get(cell, (0, True))
         assert row.amount != amount or not is_complete, "nothing is stored without a reason"
         after[cell] = int(row.amount)
     assert {cell: amount for cell, amount in after.items() if amount} == {
         cell: amount for cell, amount in latest.items() if amount
     }
-    incomplete = {cell for cell, (_, is_complete) in former.items() if not is_complete}
+    incomplete = {cell for cell, (_, is_complete) in former_rows.items() if not is_complete}
     assert incomplete & latest.keys() <= {((row.date - FIRST).days, row.campaign_id) for row in rows}
     assert len(rows) == len({(row.date, row.key()) for row in rows})

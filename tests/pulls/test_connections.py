@@ -35,7 +35,7 @@ def create(api: Api, **members: Any) -> dict[str, Any]:
     return response.json()
 
 
-def refused(api: Api, body: dict[str, Any]) -> dict[str, list[str]]:
+def refusal(api: Api, body: dict[str, Any]) -> dict[str, list[str]]:
     response = api.send("POST", "/spend/connections", json=body)
     assert response.status_code == 422, response.text
     assert TOKEN not in response.text
@@ -79,7 +79,7 @@ def test_an_update_moves_connections_without_a_version_of_their_own(
     meta = type(PLATFORMS["meta"])
     newer = msgspec.defstruct("NewerSettings", [("api_version", str, "v27.0")], bases=(meta.settings,))
     monkeypatch.setattr(meta, "settings", newer)
-    with FakePlatform(otherwise=error(100, "refused")) as platform:
+    with FakePlatform(default=error(100, "refused")) as platform:
         pulls.urls["meta"] = platform.url
         pulls.pull_later(unset, days=1)
         targets = [request.target for request in platform.requests]
@@ -101,15 +101,15 @@ def test_platforms(api: Api) -> None:
     assert meta["settings"]["required"] == ["ad_account_id"]
 
 
-def test_what_is_refused(api: Api) -> None:
-    assert refused(api, {}).keys() == {"platform"}
-    assert refused(api, {"platform": "meta"}).keys() == {"settings.ad_account_id", "secrets.access_token"}
+def test_bad_connections_are_refused(api: Api) -> None:
+    assert refusal(api, {}).keys() == {"platform"}
+    assert refusal(api, {"platform": "meta"}).keys() == {"settings.ad_account_id", "secrets.access_token"}
     wrong = {"settings": {"ad_account_id": "act_x"}, "secrets": {"password": TOKEN}, "name": ""}
-    assert refused(api, {**DESCRIBED, **wrong}).keys() >= {
+    assert refusal(api, {**DESCRIBED, **wrong}).keys() >= {
         "settings.ad_account_id", "secrets.password", "secrets.access_token", "name",
     }  # fmt: skip
     for destination in (True, "1", 0, 10**18, 999):
-        assert refused(api, {**DESCRIBED, "destination_id": destination}).keys() == {"destination_id"}
+        assert refusal(api, {**DESCRIBED, "destination_id": destination}).keys() == {"destination_id"}
 
 
 def test_a_destination_lends_its_token(api: Api, stage: Stage) -> None:
@@ -119,12 +119,12 @@ def test_a_destination_lends_its_token(api: Api, stage: Stage) -> None:
     connection = create(api, secrets={}, destination_id=destination_id)
     assert connection["secrets"] == ["access_token"]
     other_destination = stage.destination(platform="tiktok")
-    assert refused(api, {**DESCRIBED, "destination_id": other_destination}).keys() == {"destination_id"}
+    assert refusal(api, {**DESCRIBED, "destination_id": other_destination}).keys() == {"destination_id"}
 
 
 def test_a_pulled_connection_shows_its_account_and_its_fault(pulls: Pulls, api: Api) -> None:
-    books = fill(Books(), pulls.now.date())
-    with FakePlatform(otherwise=PretendMeta(books)) as platform:
+    books = fill(Books(), pulls.time.date())
+    with FakePlatform(default=PretendMeta(books)) as platform:
         pulls.urls["meta"] = platform.url
         connection = pulls.connect("meta", DESCRIBED["settings"], DESCRIBED["secrets"])
         pulls.pull()
@@ -133,9 +133,9 @@ def test_a_pulled_connection_shows_its_account_and_its_fault(pulls: Pulls, api: 
         "id": "1234567890", "name": "Main shop", "currency": "EUR", "timezone": "Europe/Berlin",
     }  # fmt: skip
     assert (details["fault"], details["history_share"]) == (None, 1.0)
-    assert date.fromisoformat(details["history_from"]) == pulls.now.date() - timedelta(days=396)
+    assert date.fromisoformat(details["history_from"]) == pulls.time.date() - timedelta(days=396)
     answer = error(190, f"Malformed access token {TOKEN}")
-    with FakePlatform(otherwise=lambda _: answer) as platform:
+    with FakePlatform(default=lambda _: answer) as platform:
         pulls.urls["meta"] = platform.url
         pulls.pull_later(connection, hours=6)
     held_details = api.get(f"/spend/connections/{connection}").json()
@@ -163,11 +163,11 @@ def books() -> Books:
 
 
 @pytest.fixture
-def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+def _short_check(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(check, "CHECK_SECONDS", 0.3)
 
 
-def checked(url: str, token: str = TOKEN) -> SpendConnectionCheck:
+def check_connection(url: str, token: str = TOKEN) -> SpendConnectionCheck:
     meta = PLATFORMS["meta"]
     settings = meta.settings(**DESCRIBED["settings"])
     credentials = Credentials(space_id=1, id=0, url=url, settings=settings, secrets={"access_token": token})
@@ -183,8 +183,8 @@ def checked(url: str, token: str = TOKEN) -> SpendConnectionCheck:
 
 
 def test_a_check_shows_the_account_and_its_spend(books: Books) -> None:
-    with FakePlatform(otherwise=PretendMeta(books)) as platform:
-        result = checked(platform.url)
+    with FakePlatform(default=PretendMeta(books)) as platform:
+        result = check_connection(platform.url)
     assert result.ok
     assert result.account is not None
     assert (result.account.name, result.campaigns, result.remedy) == ("Main shop", 1, None)
@@ -194,12 +194,12 @@ def test_a_check_shows_the_account_and_its_spend(books: Books) -> None:
 def test_a_check_shows_what_is_wrong(books: Books) -> None:
     pretend = PretendMeta(books)
     limit = error(17, "User request limit reached")
-    with FakePlatform(otherwise=pretend) as platform:
-        result = checked(platform.url, "wrong")
+    with FakePlatform(default=pretend) as platform:
+        result = check_connection(platform.url, "wrong")
         assert (result.ok, result.account, result.spend) == (False, None, None)
         assert result.remedy is not None
-        platform.then(pretend, limit)
-        throttled_result = checked(platform.url)
+        platform.append(pretend, limit)
+        throttled_result = check_connection(platform.url)
         assert (throttled_result.ok, throttled_result.account is None, throttled_result.spend) == (
             False,
             False,
@@ -209,10 +209,10 @@ def test_a_check_shows_what_is_wrong(books: Books) -> None:
         assert len(platform.requests) == 3
 
 
-@pytest.mark.usefixtures("_impatient")
+@pytest.mark.usefixtures("_short_check")
 def test_a_check_of_a_silent_platform_ends() -> None:
-    with FakePlatform(otherwise=Silence()) as platform:
-        result = checked(platform.url)
+    with FakePlatform(default=Silence()) as platform:
+        result = check_connection(platform.url)
     assert (result.ok, result.account) == (False, None)
     assert "did not answer" in result.message
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from tests.pulls.books import AdPlace, Books
-from tests.pulls.checks import Subject, check_books, is_token_request, served
+from tests.pulls.checks import Subject, check_books, is_token_request, serve_platform
 from tests.pulls.linkedin.test_linkedin import LINKEDIN
 from tests.pulls.pinterest.test_pinterest import PINTEREST
 from tests.pulls.snapchat.test_snapchat import SNAPCHAT
@@ -28,7 +28,7 @@ def test_it_works(pulls: Pulls, subject: Subject, requests: int) -> None:
     for number in range(500):
         ad_place = AdPlace(*(f"{level * 10**17 + number}" for level in (1, 2, 3)))
         books.spend(TODAY - timedelta(days=number % days), ad_place, "1.00")
-    with served(pulls, subject, subject.pretend(books)) as platform:
+    with serve_platform(pulls, subject, subject.pretend(books)) as platform:
         subject.connect(pulls)
         pulls.pull()
     targets = [request.target for request in platform.requests if not is_token_request(request)]

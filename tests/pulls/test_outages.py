@@ -32,7 +32,7 @@ class Other(MetaSpend):
 
 
 @pytest.fixture(autouse=True)
-def _other(monkeypatch: pytest.MonkeyPatch) -> None:
+def _other_platform(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(registry.PLATFORMS, "other", Other())
     monkeypatch.setattr(due_tasks, "GRACE_SECONDS", 0.1)
 
@@ -48,18 +48,18 @@ def connect(pulls: Pulls, platform: str, number: int) -> list[int]:
 
     ids = pulls.run(create)
     for connection_id in ids:
-        pulls.pull_at(connection_id, pulls.now)
+        pulls.pull_at(connection_id, pulls.time)
     return ids
 
 
-def puller(pulls: Pulls, until: Callable[[], bool]) -> Callable[[Database], Awaitable[None]]:
+def puller(pulls: Pulls, has_ended: Callable[[], bool]) -> Callable[[Database], Awaitable[None]]:
     """Return a puller that runs until a condition is true."""
 
     async def run(database: Database) -> None:
         stop_event = asyncio.Event()
         async with Egress(["127.0.0.1"], seconds=60) as egress, asyncio.timeout(30):
             task = asyncio.create_task(pulls.puller(database, egress, stop_event).run())
-            await asyncio.to_thread(wait_until, until)
+            await asyncio.to_thread(wait_until, has_ended)
             stop_event.set()
             await task
 
@@ -71,17 +71,17 @@ def test_it_works(pulls: Pulls) -> None:
     time.
     """
     with (
-        FakePlatform(otherwise=Silence()) as silent,
-        FakePlatform(otherwise=PretendMeta(fill(Books(), TODAY))) as responsive,
+        FakePlatform(default=Silence()) as silent,
+        FakePlatform(default=PretendMeta(fill(Books(), TODAY))) as responsive,
     ):
         pulls.urls = {"meta": silent.url, "other": responsive.url}
         connect(pulls, "meta", SILENT)
         (other_connection,) = connect(pulls, "other", 1)
-        pulls.run(puller(pulls, lambda: pulls_of(pulls, other_connection) > 0))
+        pulls.run(puller(pulls, lambda: count_pulls(pulls, other_connection) > 0))
         assert len(silent.requests) == MOST_OF_PLATFORM
 
 
-def pulls_of(pulls: Pulls, connection_id: int) -> int:
+def count_pulls(pulls: Pulls, connection_id: int) -> int:
     row = pulls.stage.connection.execute(
         "SELECT count(pulled_at) FROM spend_connections WHERE space_id = %s AND id = %s",
         (pulls.stage.space_id, connection_id),

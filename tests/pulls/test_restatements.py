@@ -17,7 +17,7 @@ def test_it_works(pulls: Pulls, api: Api) -> None:
     """The cause names the platform, the campaign, the day and the removed amount."""
     books = Books()
     books.spend(DAY, AdPlace("13"), "50.00")
-    with FakePlatform(otherwise=PretendMeta(books)) as platform:
+    with FakePlatform(default=PretendMeta(books)) as platform:
         pulls.urls["meta"] = platform.url
         connection = pulls.connect("meta", {"ad_account_id": "1234567890"}, {"access_token": TOKEN})
         pulls.pull()
@@ -25,7 +25,7 @@ def test_it_works(pulls: Pulls, api: Api) -> None:
         before = api.get("/reports/spend", params={**params, "group_by": "platform"}).json()
         books.spend(DAY, AdPlace("13"), "37.60")
         pulls.pull_later(connection, hours=6)
-    assert pulls.now == NOW + timedelta(hours=6)
+    assert pulls.time == NOW + timedelta(hours=6)
     query = {**params, "group_by": "platform", "since": before["snapshot"]}
     response = api.get("/reports/spend/changes", params=query)
     assert response.status_code == 200, response.text

@@ -19,17 +19,17 @@ def test_it_works(pulls: Pulls, monkeypatch: pytest.MonkeyPatch) -> None:
     """Their reports are fetched concurrently, but stored one at a time."""
     store_rows, store_count, running = pull.store_rows, 0, 0
 
-    async def store(*given: Any) -> int:
+    async def store(*rows: Any) -> int:
         nonlocal store_count, running
         store_count, running = store_count + 1, running + 1
         assert running == 1
-        number = await store_rows(*given)
+        number = await store_rows(*rows)
         running -= 1
         return number
 
     monkeypatch.setattr(pull, "store_rows", store)
     books = fill(Books(), TODAY)
-    with FakePlatform(otherwise=PretendMeta(books)) as platform:
+    with FakePlatform(default=PretendMeta(books)) as platform:
         pulls.urls["meta"] = platform.url
         rows = [
             pulls.connect("meta", {"ad_account_id": "1234567890"}, {"access_token": TOKEN})

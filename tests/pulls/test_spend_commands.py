@@ -24,14 +24,14 @@ class Terminal:
     def __init__(self, capsys: pytest.CaptureFixture[str], space_id: int) -> None:
         self.capsys, self.space_id = capsys, space_id
 
-    def run(self, command: str, *words: str) -> tuple[int, str, str]:
-        code = main(["spend", command, *words, "--space", str(self.space_id)])
+    def run(self, command: str, *arguments: str) -> tuple[int, str, str]:
+        code = main(["spend", command, *arguments, "--space", str(self.space_id)])
         out, err = self.capsys.readouterr()
         assert TOKEN not in out + err
         return code, out, err
 
-    def json(self, command: str, *words: str, code: int = 0) -> Any:
-        exit_code, out, err = self.run(command, *words, "--json")
+    def json(self, command: str, *arguments: str, code: int = 0) -> Any:
+        exit_code, out, err = self.run(command, *arguments, "--json")
         assert (exit_code, err) == (code, ""), out + err
         return json.loads(out)
 
@@ -64,7 +64,7 @@ def test_it_works(terminal: Terminal, secret: tuple[str, str], monkeypatch: pyte
     assert terminal.json("pause", *connection)["status"] == "paused"
     assert terminal.json("resume", *connection)["status"] == "active"
     assert terminal.json("pull", *connection)["status"] == "active"
-    with FakePlatform(otherwise=PretendMeta(fill(Books(), TODAY))) as platform:
+    with FakePlatform(default=PretendMeta(fill(Books(), TODAY))) as platform:
         monkeypatch.setenv("HEADWATER_META_SPEND_URL", platform.url)
         result = terminal.json("check", *connection)
         assert (result["ok"], result["account"]["name"]) == (True, "Main shop")

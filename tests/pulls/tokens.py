@@ -6,7 +6,7 @@ from base64 import b64encode
 from urllib.parse import parse_qs
 
 from tests.support.fake_platform import Answer
-from tests.support.wire import Received
+from tests.support.wire import ReceivedRequest
 
 CLIENT = {"client_id": "headwater-app", "client_secret": "not-a-secret-of-anybody"}
 SECRETS = {**CLIENT, "refresh_token": "refresh-0"}
@@ -20,10 +20,10 @@ class PretendTokens:
         self.issued = 0
         self._refresh_token = "refresh-0"
 
-    def accepts(self, request: Received) -> bool:
+    def accepts(self, request: ReceivedRequest) -> bool:
         return request.headers.get("authorization") == f"Bearer access-{self.issued}" and self.issued > 0
 
-    def answer(self, request: Received) -> Answer:
+    def answer(self, request: ReceivedRequest) -> Answer:
         form = {name: values[0] for name, values in parse_qs(request.body.decode()).items()}
         assert form.pop("grant_type") == "refresh_token"
         if self._basic:

@@ -12,18 +12,18 @@ from headwater.alerts.quality.report import check_quality
 from headwater.events.refunds.reports import AcceptedRefund, MoneyBack
 from headwater.http.inputs.timerange import TimeRange
 from headwater.spaces.spaces import fetch_space
-from tests.support.pipeline import T0, Stage, by, event, new_stage
+from tests.support.pipeline import T0, Stage, add_sender, event, new_stage
 
 
 def back(order_id: str, amount: str | None, **values: str) -> object:
     statement = MoneyBack(item="r1", amount=amount) if amount else MoneyBack()
-    return by(
+    return add_sender(
         "webhook",
         AcceptedRefund(order_ids=(order_id,), at=T0, statements=(statement,), **values),  # type: ignore[arg-type]
     )
 
 
-def found(url: str, stage: Stage) -> list[Finding]:
+def find_problems(url: str, stage: Stage) -> list[Finding]:
     now = datetime.now(UTC)
 
     async def check() -> list[Finding]:
@@ -52,13 +52,13 @@ def test_it_works(connection: psycopg.Connection, database_url: str) -> None:
     stage = new_stage(connection, currency="EUR")
     stage.run(back("o1", "15.5"), back("o2", "7", currency="GBP"), back("o3", None))  # type: ignore[arg-type]
     wait(stage, 29)
-    assert found(database_url, stage) == []
+    assert find_problems(database_url, stage) == []
     wait(stage, 31)
-    (finding,) = found(database_url, stage)
+    (finding,) = find_problems(database_url, stage)
     assert finding.count == 2
     texts = {example.text for example in finding.examples}
     assert texts == {"order o1, 15.50 EUR", "order o2, 7.00 GBP"}
-    stage.run(by("import", event(order_id="o1", amount="20", email="ada@acme.com")))
-    (finding,) = found(database_url, stage)
+    stage.run(add_sender("import", event(order_id="o1", amount="20", email="ada@acme.com")))
+    (finding,) = find_problems(database_url, stage)
     assert finding.count == 1
     assert sorted(map(float, stage.values("events", "amount"))) == [-15.5, 20]

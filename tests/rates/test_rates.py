@@ -38,16 +38,16 @@ def test_it_works(api: Api) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "place", "rule"),
+    ("change", "field", "rule"),
     [
         ({"rate": 0}, "rates.0.rate", "must be from 0.000000000001 to 1000000000000."),
         ({"currency": "EUR"}, "rates.0", "must have two different currencies."),
         ({"date": "2026-02-30"}, "rates.0.date", "must be a date that exists."),
     ],
 )
-def test_what_breaks_a_rule_is_refused(api: Api, change: Any, place: str, rule: str) -> None:
+def test_what_breaks_a_rule_is_refused(api: Api, change: Any, field: str, rule: str) -> None:
     response = api.send("PUT", "/rates", json={"rates": [rate(**change)]})
-    assert response.json()["errors"] == {place: [f"The {place} {rule}"]}
+    assert response.json()["errors"] == {field: [f"The {field} {rule}"]}
 
 
 @pytest.mark.parametrize("text", [OF_ALL_DAYS, OF_A_DAY, XML], ids=["history", "day", "xml"])
@@ -61,7 +61,7 @@ def test_the_banks_files(text: str) -> None:
         assert rates[DAY, "JPY"] == Decimal("161.25")
 
 
-def packed(*names: str) -> bytes:
+def make_archive(*names: str) -> bytes:
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as archive:
         for name in names:
@@ -79,7 +79,7 @@ SDMX = "<CompactData><Series CURRENCY='USD'><Obs OBS_VALUE='1.1'/></Series></Com
         (b"KEY,FREQ,CURRENCY,TIME_PERIOD,OBS_VALUE\n", "eurofxref-hist.xml"),
         (SDMX.encode(), "it must be"), (b"<html></html>", "it must be"),
         (b"PK\x03\x04broken", "must hold exactly one table"),
-        (packed("a.csv", "b.csv"), "must hold exactly one table"),
+        (make_archive("a.csv", "b.csv"), "must hold exactly one table"),
         (OF_ALL_DAYS[:-8].encode(), "line 3 is incomplete"), (XML[:-9].encode(), "its end is missing"),
         (b"Date,USD,\n", "it has no rates"), (b"Date,USD,\n2026-11-20,N/A,\n", "it has no rates"),
         (b"Date,USD,\n20.11.2026,1.1,\n", "line 2 has no date such as"),

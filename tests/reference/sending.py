@@ -21,7 +21,7 @@ from tests.support.fake_platform import Answer, FakePlatform
 from tests.support.installations import install
 from tests.support.preloaded import CopiedServe
 from tests.support.waiting import wait_until
-from tests.support.wire import Received
+from tests.support.wire import ReceivedRequest
 
 
 @contextmanager
@@ -29,7 +29,7 @@ def new_installation(folder: Path) -> Iterator[tuple[httpx.Client, Path]]:
     """Yield a client of a newly set-up service, whose ad platform accepts everything."""
     data_dir = install(folder / "data")
     with (
-        FakePlatform(otherwise=_answer) as meta,
+        FakePlatform(default=_answer) as meta,
         CopiedServe(
             data_dir,
             HEADWATER_META_URL=meta.url,
@@ -48,7 +48,7 @@ def new_installation(folder: Path) -> Iterator[tuple[httpx.Client, Path]]:
         assert server.stop() == 0
 
 
-def _answer(request: Received) -> Answer:
+def _answer(request: ReceivedRequest) -> Answer:
     """Return Meta's answer about events, an ad account or its spend."""
     path = urlsplit(request.target).path
     if path.endswith("/insights"):
@@ -80,7 +80,7 @@ def send_all(client: httpx.Client, data_dir: Path, send: Send) -> Iterator[tuple
         if kind in JOBS and name.startswith("create_"):
             job_id = str(json.loads(text)[JOBS[kind]])
             _, path = operations(client)[name]
-            wait_until(lambda at=f"{path}/{job_id}": _completed(client, at))
+            wait_until(lambda at=f"{path}/{job_id}": _is_completed(client, at))
         elif name in ("create_event", "create_events", "create_touchpoints"):
             _wait(data_dir)
 
@@ -95,7 +95,7 @@ def operations(client: httpx.Client) -> dict[str, tuple[str, str]]:
     }
 
 
-def plainly(client: httpx.Client) -> Send:
+def make_plain_sender(client: httpx.Client) -> Send:
     """Return a function that sends examples as written."""
     methods_and_paths = operations(client)
 
@@ -127,7 +127,7 @@ def _sell(client: httpx.Client) -> None:
         assert client.post(f"{API}/{kind}/batch", json={kind: rows}).is_success
 
 
-def _completed(client: httpx.Client, path: str) -> bool:
+def _is_completed(client: httpx.Client, path: str) -> bool:
     return client.get(path).json()["status"] in ("completed", "finished")
 
 

@@ -34,23 +34,23 @@ async def answer(connection: AsyncConnection, space_id: int, question: dict[str,
         arguments[name] = str(question[name])
     query = read_report_query(JsonInput(arguments), space, NOW)
     async with connection.transaction(force_rollback=True):
-        return _exact(query, await query_report(connection, space_id, query))
+        return _exact_report(query, await query_report(connection, space_id, query))
 
 
-def _exact(query: ReportQuery, report: ReportResult) -> dict[str, Any]:
-    rows = [_row_of(row) for row in report.rows]
+def _exact_report(query: ReportQuery, report: ReportResult) -> dict[str, Any]:
+    rows = [_exact_row(row) for row in report.rows]
     for row, exact_row in zip(report.rows, rows, strict=True):
         pairs = list(zip(query.group_by, row.keys, strict=True))
-        exact_row["keys"] = [_key_of(group, key) for group, key in pairs]
+        exact_row["keys"] = [_key_name(group, key) for group, key in pairs]
         exact_row["labels"] = [key.label for _, key in pairs]
     unattributed = report.unattributed
     return {
-        "rows": rows, "left_out": report.left_out, "total": _row_of(report.total),
+        "rows": rows, "left_out": report.left_out, "total": _exact_row(report.total),
         "unattributed": unattributed and {
-            **_row_of(unattributed.row),
-            "reasons": {str(reason): _row_of(row) for reason, row in unattributed.reasons.items()},
+            **_exact_row(unattributed.row),
+            "reasons": {str(reason): _exact_row(row) for reason, row in unattributed.reasons.items()},
         },
-        "overall": report.overall and _row_of(report.overall),
+        "overall": report.overall and _exact_row(report.overall),
         "period": [report.span.start, report.span.end],
         "compared_period": report.compared_span
         and [report.compared_span.start, report.compared_span.end],
@@ -61,11 +61,11 @@ def _exact(query: ReportQuery, report: ReportResult) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _key_of(group: Group, key: GroupKey) -> str | None:
+def _key_name(group: Group, key: GroupKey) -> str | None:
     return key.label if group is Group.MONTH else key.value
 
 
-def _row_of(row: ReportRow) -> dict[str, Any]:
+def _exact_row(row: ReportRow) -> dict[str, Any]:
     def exact(figures: Figures | None) -> dict[str, Fraction | None] | None:
         if figures is None:
             return None
@@ -82,7 +82,7 @@ def _row_of(row: ReportRow) -> dict[str, Any]:
 # ------------------------------------------------------------------------------ the model's answers
 
 
-def expected(facts: Facts, question: dict[str, Any]) -> dict[str, Any]:
+def expected_answer(facts: Facts, question: dict[str, Any]) -> dict[str, Any]:
     """Return the model's answer to a question in normalized form."""
     model_question = read_question(question)
     report = model.make_report(facts, replace(model_question, now=NOW))
@@ -110,30 +110,32 @@ def _on_clock(moment: datetime | None, facts: Facts) -> datetime | None:
 
 
 def _model_row(row: model.Row) -> dict[str, Any]:
-    return {"figures": row.figures, "before": row.before, "change": row.change}
+    return {"figures": row.figures, "before": row.comparison, "change": row.change}
 
 
 # --------------------------------------------------------------------------------------- comparison
 
 
-def differences(told: dict[str, Any], right: dict[str, Any]) -> list[str]:
+def differences(answer: dict[str, Any], right: dict[str, Any]) -> list[str]:
     """Return a line for every member that differs between two answers."""
     return [
-        f"{path}: {_shown(actual_value)} is not {_shown(expected_value)}"
-        for path, actual_value, expected_value in _differing("", told, right)
+        f"{path}: {_format(actual_value)} is not {_format(expected_value)}"
+        for path, actual_value, expected_value in _find_differences("", answer, right)
     ]
 
 
-def _differing(path: str, one: Any, other: Any) -> Iterator[tuple[str, Any, Any]]:
-    if isinstance(one, dict) and isinstance(other, dict):
-        for name in sorted({*one, *other}):
-            yield from _differing(f"{path}.{name}", one.get(name, "absent"), other.get(name, "absent"))
-    elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
-        for index, (actual_item, expected_item) in enumerate(zip(one, other, strict=True)):
-            yield from _differing(f"{path}[{index}]", actual_item, expected_item)
-    elif one != other:
-        yield path, one, other
+def _find_differences(path: str, value: Any, expected: Any) -> Iterator[tuple[str, Any, Any]]:
+    if isinstance(value, dict) and isinstance(expected, dict):
+        for name in sorted({*value, *expected}):
+            yield from _find_differences(
+                f"{path}.{name}", value.get(name, "absent"), expected.get(name, "absent")
+            )
+    elif isinstance(value, list) and isinstance(expected, list) and len(value) == len(expected):
+        for index, (actual_item, expected_item) in enumerate(zip(value, expected, strict=True)):
+            yield from _find_differences(f"{path}[{index}]", actual_item, expected_item)
+    elif value != expected:
+        yield path, value, expected
 
 
-def _shown(value: Any) -> str:
+def _format(value: Any) -> str:
     return str(value) if isinstance(value, Fraction | datetime) else repr(value)

@@ -16,9 +16,9 @@ MAY = {"start": datetime(2026, 5, 1), "end": datetime(2026, 5, 31, 23, 59, 59)} 
 MONEY = (Measure.REVENUE, Measure.CREDITED_REVENUE)
 
 
-def ask(database_url: str, space_id: int, **asked: Any) -> ReportResult:
+def ask(database_url: str, space_id: int, **parameters: Any) -> ReportResult:
     """Return a report over May 2026, unless the arguments override the period."""
-    query = ReportQuery(**{**MAY, "measures": MONEY, **asked})
+    query = ReportQuery(**{**MAY, "measures": MONEY, **parameters})
 
     async def run() -> ReportResult:
         async with await psycopg.AsyncConnection.connect(database_url) as connection:
@@ -27,9 +27,9 @@ def ask(database_url: str, space_id: int, **asked: Any) -> ReportResult:
     return asyncio.run(run())
 
 
-def by_key(report: ReportResult) -> dict[str | None, Figures]:
+def figures_by_key(report: ReportResult) -> dict[str | None, Figures]:
     """Return the figures of a report's rows by their first key."""
     return {row.keys[0].value: row.figures for row in report.rows}
 
 
-__all__ = ["MAY", "MONEY", "Group", "Measure", "ask", "by_key"]
+__all__ = ["MAY", "MONEY", "Group", "Measure", "ask", "figures_by_key"]

@@ -33,17 +33,10 @@ from headwater.reports.engine.snapshots import Present, ReportSnapshot, make_sna
 from headwater.reports.query import ReportQuery
 from headwater.reports.questions.report import read_report_query
 from headwater.spaces.spaces import fetch_space
-from tests.reports.change_answers import (
-    Moment,
-    causes_of_one_change,
-    exact,
-    model_sums,
-    not_the_sum,
-    wrong_figures,
-)
-from tests.reports.change_histories import groups_of, some_history, split_question
+from tests.reports.change_answers import Moment, change_causes, exact, model_sums, not_the_sum, wrong_figures
+from tests.reports.change_histories import list_groups, some_history, split_question
 from tests.reports.court import MEANWHILE
-from tests.reports.histories import Arrive, Change, Crash, History, Step, described
+from tests.reports.histories import Arrive, Change, Crash, History, Step, describe_step
 from tests.reports.playing import World, carry_out, new_world
 from tests.reports.questions import TRAINED_MODEL_NAMES
 from tests.support.campaigns import campaign_size
@@ -70,17 +63,17 @@ class Case:
     """The input of the product's pure half, and its output."""
 
     arguments: tuple[Any, ...]
-    right: Any
+    expected: Any
 
     def is_different(self) -> bool:
         """Return whether the output is different now, or raises an error."""
         try:
-            return tallied(credit.split_up(*self.arguments), *self.arguments) != self.right
+            return tally_changes(credit.split_up(*self.arguments), *self.arguments) != self.expected
         except (ValueError, AssertionError, KeyError):
             return True
 
 
-def tallied(changes: Any, plans: Any, _families: Any, _between: range, amount_of: Any) -> Any:
+def tally_changes(changes: Any, plans: Any, _families: Any, _between: range, read_amount: Any) -> Any:
     """Return the sums by cause, and the events at each moment, in a form that can be compared."""
     causes = {
         str(cause): sorted(_tally(chunk.groups) for chunk in parts.pieces)
@@ -93,7 +86,7 @@ def tallied(changes: Any, plans: Any, _families: Any, _between: range, amount_of
     sums = {
         side: [
             _tally(chunk.groups)
-            for chunk in credit.add_up_states(plans, [pair for pair in pairs if pair[1]], amount_of)[0]
+            for chunk in credit.add_up_states(plans, [pair for pair in pairs if pair[1]], read_amount)[0]
         ]
         for side, pairs in states.items()
     }
@@ -115,10 +108,10 @@ class ChangeCourt:
     connection: psycopg.Connection
     runner: asyncio.Runner
     reader: AsyncConnection
-    judged: int = 0
+    judged_count: int = 0
     moments: list[Moment] = field(default_factory=list[Moment])
     cases: list[Case] = field(default_factory=list[Case])
-    seen: Counter[str] = field(default_factory=Counter[str])
+    cause_counts: Counter[str] = field(default_factory=Counter[str])
     """The causes in all answers."""
 
     def judge_many(self) -> None:
@@ -128,21 +121,21 @@ class ChangeCourt:
 
     def judge(self, history: History, dice: Random) -> None:
         """Raise Different at the first answer that disagrees with the lists."""
-        self.judged += 1
+        self.judged_count += 1
         self.moments = []
         world = new_world(self.connection, self.runner, self.reader, history)
-        self._look(world, Crash(Change("nothing", 0)))
+        self._record_moment(world, Crash(Change("nothing", 0)))
         try:
             for step in history.steps:
-                world.done.append(step)
+                world.steps.append(step)
                 self._carry_out(world, step)
                 dice.choice(MEANWHILE)(world.connection, world.space_id)
             for _ in range(QUESTIONS):
                 self._compare(world, dice)
         except Different as different:
             different.add_note(f"{history.zone}, companies by {history.mode}")
-            for step in world.done:
-                different.add_note(described(step))
+            for step in world.steps:
+                different.add_note(describe_step(step))
             raise
 
     def _carry_out(self, world: World, step: Step) -> None:
@@ -150,17 +143,17 @@ class ChangeCourt:
         if isinstance(step, Arrive):
             world.stage.put(*step.items)
             while process_space(world.connection, world.space_id, step.batch).rows:
-                self._look(world, step)
-        elif isinstance(step, Change) and step.what == "source_name":
-            carry_out(world, replace(step, pick=step.pick % 4))
-            self._look(world, step)
-            while reclassify_next(world.connection, world.space_id, 1 + step.other):
-                self._look(world, step)
+                self._record_moment(world, step)
+        elif isinstance(step, Change) and step.kind == "source_name":
+            carry_out(world, replace(step, number=step.number % 4))
+            self._record_moment(world, step)
+            while reclassify_next(world.connection, world.space_id, 1 + step.other_number):
+                self._record_moment(world, step)
         else:
             carry_out(world, step)
-            self._look(world, step)
+            self._record_moment(world, step)
 
-    def _look(self, world: World, step: Step) -> None:
+    def _record_moment(self, world: World, step: Step) -> None:
         """Record the current data."""
         latest = self._run(fetch_latest(self.reader, world.space_id))
         facts = loading.load(self.connection, world.space_id)
@@ -187,13 +180,13 @@ class ChangeCourt:
         places = self._places(dice)
         first, last = (self.moments[index] for index in places)
         has_erasure = any(
-            "erase" in described(moment.step) for moment in self.moments[places[0] : places[1] + 1]
+            "erase" in describe_step(moment.step) for moment in self.moments[places[0] : places[1] + 1]
         )
-        if has_erasure and not TAG_GROUPS.isdisjoint(groups_of(question)):
+        if has_erasure and not TAG_GROUPS.isdisjoint(list_groups(question)):
             return  # an erasure leaves no tag sets of touches that are gone
-        before = _by_another_model(question, dice)
+        before = _change_model(question, dice)
         answer = self._ask(world, (before, question), first, last, taken_at)
-        self.seen.update(answer["events"].keys())
+        self.cause_counts.update(answer["events"].keys())
         sells_now = sells(self.moments[-1].facts)
         questions = tuple(
             replace(read_question(parameters), sells=sells_now) for parameters in (before, question)
@@ -203,7 +196,7 @@ class ChangeCourt:
             wrong_figures(answer, *(model_sums(m.facts, model_question) for m, model_question in pairs))
         )
         if places[1] == places[0] + 1:
-            wrong += causes_of_one_change(answer, first, last, taken_at, questions)
+            wrong += change_causes(answer, first, last, taken_at, questions)
         elif places[1] > places[0]:
             middle = self.moments[dice.randrange(places[0], places[1] + 1)]
             parts = [
@@ -230,15 +223,15 @@ class ChangeCourt:
     def _ask(
         self,
         world: World,
-        asked: tuple[dict[str, Any], dict[str, Any]],
-        first: Moment,
-        last: Moment,
-        taken_at: datetime,
+        questions: tuple[dict[str, Any], dict[str, Any]],
+        start_moment: Moment,
+        end_moment: Moment,
+        start_time: datetime,
     ) -> dict[str, Any]:
-        before, query = (self._run(self._read(world, question)) for question in asked)
-        start = self._run(self._snapshot(world, before, first))
-        end = self._run(self._snapshot(world, query, last))
-        start = replace(start, taken_at=(taken_at - _EPOCH) // timedelta(microseconds=1))
+        before, query = (self._run(self._read(world, question)) for question in questions)
+        start = self._run(self._snapshot(world, before, start_moment))
+        end = self._run(self._snapshot(world, query, end_moment))
+        start = replace(start, taken_at=(start_time - _EPOCH) // timedelta(microseconds=1))
 
         async def ask() -> CreditChangeReport:
             changes = ChangeQuery(query, start, end)
@@ -249,18 +242,18 @@ class ChangeCourt:
 
             def split_up(*arguments: Any) -> Any:
                 sums = right(*arguments)
-                self.cases.append(Case(arguments, tallied(sums, *arguments)))
+                self.cases.append(Case(arguments, tally_changes(sums, *arguments)))
                 return sums
 
             patch.setattr(credit, "split_up", split_up)
             return exact(query, self._run(ask()))
 
-    async def _read(self, world: World, asked: dict[str, Any]) -> ReportQuery:
+    async def _read(self, world: World, parameters: dict[str, Any]) -> ReportQuery:
         space = await fetch_space(self.reader, world.space_id)
-        arguments = {"order_by": asked["measures"][0], **asked}
-        arguments["group_by"] = asked["group_by"] or ["none"]
-        for name in {"amount_min", "amount_max"} & set(asked):
-            arguments[name] = str(asked[name])
+        arguments = {"order_by": parameters["measures"][0], **parameters}
+        arguments["group_by"] = parameters["group_by"] or ["none"]
+        for name in {"amount_min", "amount_max"} & set(parameters):
+            arguments[name] = str(parameters[name])
         return read_report_query(JsonInput(arguments), space, NOW)
 
     async def _snapshot(self, world: World, query: ReportQuery, moment: Moment) -> ReportSnapshot:
@@ -270,10 +263,10 @@ class ChangeCourt:
             return make_snapshot(Present(moment.latest, 0), scope, space, space.currency, None)
 
 
-def _by_another_model(asked: dict[str, Any], dice: Random) -> dict[str, Any]:
+def _change_model(parameters: dict[str, Any], dice: Random) -> dict[str, Any]:
     """Return a question as it may have been asked at the earlier snapshot: often with another trained
     model.
     """
-    if "markov" in asked["attribution_models"] and dice.random() < 0.7:
-        return asked | {"trained_model": dice.choice(TRAINED_MODEL_NAMES)}
-    return asked
+    if "markov" in parameters["attribution_models"] and dice.random() < 0.7:
+        return parameters | {"trained_model": dice.choice(TRAINED_MODEL_NAMES)}
+    return parameters

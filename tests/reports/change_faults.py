@@ -22,15 +22,15 @@ def _family(change: Callable[[Family], Family]) -> Plant:
     def plant(patch: pytest.MonkeyPatch) -> None:
         right = FamilyHistory.__init__
 
-        def init(self: FamilyHistory, family: Family, *also: Any) -> None:
-            right(self, change(family), *also)
+        def init(self: FamilyHistory, family: Family, *arguments: Any) -> None:
+            right(self, change(family), *arguments)
 
         patch.setattr(FamilyHistory, "__init__", init)
 
     return plant
 
 
-def _always(name: str, **times: int) -> Plant:
+def _make_rows_permanent(name: str, **times: int) -> Plant:
     """Return a fault that makes some rows of a family valid from the beginning, or for ever."""
     return _family(
         lambda family: replace(family, **{name: [row._replace(**times) for row in getattr(family, name)]})
@@ -42,15 +42,15 @@ def _former_touches(patch: pytest.MonkeyPatch) -> None:
     _family(lambda family: replace(family, touches=[t for t in family.touches if t.end == NEVER]))(patch)
 
 
-def _cause(cause: Cause, other: Cause) -> Plant:
+def _cause(cause: Cause, other_cause: Cause) -> Plant:
     def plant(patch: pytest.MonkeyPatch) -> None:
         right = FamilyHistory.transitions
 
-        def changed(self: FamilyHistory, *also: Any) -> Any:
-            for change in right(self, *also):
-                yield change._replace(cause=other) if change.cause is cause else change
+        def change_rows(self: FamilyHistory, *arguments: Any) -> Any:
+            for change in right(self, *arguments):
+                yield change._replace(cause=other_cause) if change.cause is cause else change
 
-        patch.setattr(FamilyHistory, "transitions", changed)
+        patch.setattr(FamilyHistory, "transitions", change_rows)
 
     return plant
 
@@ -59,27 +59,27 @@ def _first_and_last(patch: pytest.MonkeyPatch) -> None:
     """Of several changes of an event only the last counts."""
     right = FamilyHistory.transitions
 
-    def changed(self: FamilyHistory, *also: Any) -> Any:
+    def change_rows(self: FamilyHistory, *arguments: Any) -> Any:
         last: dict[int, Any] = {}
-        for change in right(self, *also):
+        for change in right(self, *arguments):
             before = last[change.event_id].before if change.event_id in last else change.before
             last[change.event_id] = change._replace(before=before)
         yield from last.values()
 
-    patch.setattr(FamilyHistory, "transitions", changed)
+    patch.setattr(FamilyHistory, "transitions", change_rows)
 
 
-def _later(patch: pytest.MonkeyPatch) -> None:
+def _count_later_changes(patch: pytest.MonkeyPatch) -> None:
     """Changes after the later snapshot count, too."""
     right = event_sums.split_up
 
-    def split_up(plans: Any, families: Any, between: range, amount_of: Any) -> Any:
-        return right(plans, families, range(between.start, NEVER), amount_of)
+    def split_up(plans: Any, families: Any, moments: range, read_amount: Any) -> Any:
+        return right(plans, families, range(moments.start, NEVER), read_amount)
 
     patch.setattr("headwater.reports.changes.credit.split_up", split_up)
 
 
-def _at_the_event(patch: pytest.MonkeyPatch) -> None:
+def _exclude_touch_at_event(patch: pytest.MonkeyPatch) -> None:
     right = FamilyHistory._touches_until
     patch.setattr(FamilyHistory, "_touches_until", lambda self, at: right(self, at - 1))
 
@@ -88,12 +88,12 @@ def _windows(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(event_sums, "_DAY", 86_401_000_000)
 
 
-def _taken_twice(patch: pytest.MonkeyPatch) -> None:
+def _keep_earlier_state(patch: pytest.MonkeyPatch) -> None:
     """An event's earlier state is not subtracted."""
     right = event_sums._sum_cause
 
-    def sum_cause(plan: Any, some: Any, amount_of: Any) -> Any:
-        return right(plan, [change._replace(before=None) for change in some], amount_of)
+    def sum_cause(plan: Any, changes: Any, read_amount: Any) -> Any:
+        return right(plan, [change._replace(before=None) for change in changes], read_amount)
 
     patch.setattr(event_sums, "_sum_cause", sum_cause)
 
@@ -103,7 +103,7 @@ def _owners(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(states, "find_survivor", lambda contact_id, _: contact_id)
 
 
-def _orders_alone(patch: pytest.MonkeyPatch) -> None:
+def _ignore_earlier_events(patch: pytest.MonkeyPatch) -> None:
     """Events before a customer's first order never change which order is the first."""
     patch.setattr(FamilyHistory, "_order_steps", lambda _: ())
 
@@ -114,23 +114,23 @@ def _latest_amounts(family: Family) -> Family:
 
 
 FAULTS: dict[str, Plant] = {
-    "touches have always been there": _always("touches", start=ALWAYS),
-    "withdrawn touches stay": _always("touches", end=NEVER),
-    "events have always been there": _always("events", start=ALWAYS),
-    "events stay for ever": _always("events", end=NEVER),
-    "merges have always held": _always("merges", start=ALWAYS),
-    "merges are never undone": _always("merges", end=NEVER),
+    "touches have always been there": _make_rows_permanent("touches", start=ALWAYS),
+    "withdrawn touches stay": _make_rows_permanent("touches", end=NEVER),
+    "events have always been there": _make_rows_permanent("events", start=ALWAYS),
+    "events stay for ever": _make_rows_permanent("events", end=NEVER),
+    "merges have always held": _make_rows_permanent("merges", start=ALWAYS),
+    "merges are never undone": _make_rows_permanent("merges", end=NEVER),
     "former sources are forgotten": _former_touches,
     "unmerges are taken for merges": _cause(Cause.UNMERGES, Cause.MERGES),
     "names are taken for late touches": _cause(Cause.CLASSIFICATION, Cause.LATE_TOUCHES),
     "late events are taken for new ones": _cause(Cause.LATE_EVENTS, Cause.NEW_EVENTS),
     "replacements are taken for deletions": _cause(Cause.REPLACEMENTS, Cause.DELETIONS),
     "only the last change of an event counts": _first_and_last,
-    "changes after the later snapshot count": _later,
-    "a touch at the event's moment does not count": _at_the_event,
+    "changes after the later snapshot count": _count_later_changes,
+    "a touch at the event's moment does not count": _exclude_touch_at_event,
     "a day of the window is a second too long": _windows,
-    "what was there before is not taken away": _taken_twice,
+    "what was there before is not taken away": _keep_earlier_state,
     "contacts are never merged": _owners,
-    "an earlier order takes nothing from the first": _orders_alone,
+    "an earlier order takes nothing from the first": _ignore_earlier_events,
     "amounts are those of the latest state": _family(_latest_amounts),
 }

@@ -30,7 +30,7 @@ from tests.reports.histories import (
     some_journey,
 )
 from tests.reports.questions import some_question
-from tests.support.pipeline import Accepted, by
+from tests.support.pipeline import Accepted, add_sender
 from tests.support.report_model.question import read_question
 
 
@@ -46,27 +46,29 @@ def some_history(number: int) -> History:
     return History(dice.choice(ZONES), "auto", (), tuple(steps))
 
 
-def _arrivals(dice: Random, most: int) -> Arrive:
+def _arrivals(dice: Random, limit: int) -> Arrive:
     items = [
         item
-        for _ in range(dice.randint(1, most))
-        for item in dice.choice((some_journey, some_journey, _joining, _twice_sent, _browsing))(dice)
+        for _ in range(dice.randint(1, limit))
+        for item in dice.choice((some_journey, some_journey, _draw_merge, _draw_repeated_order, _browsing))(
+            dice
+        )
     ]
     return Arrive(tuple(items), dice.choice((1, 3, 2000)))
 
 
-def _joining(dice: Random) -> list[Accepted]:
+def _draw_merge(dice: Random) -> list[Accepted]:
     """Return two people, and an event that merges them."""
     email, tracking_id = {"email": dice.choice(EMAILS)}, {"tracking_id": dice.choice(TRACKING_IDS)}
     parts = [some_event(dice, **who) for who in (email, tracking_id, email | tracking_id)]
-    return [by("api_key", arrival.item) for arrival in parts]
+    return [add_sender("api_key", arrival.item) for arrival in parts]
 
 
-def _twice_sent(dice: Random) -> list[Accepted]:
+def _draw_repeated_order(dice: Random) -> list[Accepted]:
     """Return an order that a page reports, and then perhaps a server as well."""
     order = {"order_id": dice.choice("abc"), "event_name": "purchase", "email": dice.choice(EMAILS)}
     senders = dice.choice((["browser"], ["browser", "api_key"], ["api_key"]))
-    return [by(sender, some_event(dice, **order).item) for sender in senders]
+    return [add_sender(sender, some_event(dice, **order).item) for sender in senders]
 
 
 def _browsing(dice: Random) -> list[Accepted]:
@@ -110,5 +112,5 @@ def split_question(dice: Random) -> dict[str, Any]:
             return question
 
 
-def groups_of(asked: dict[str, Any]) -> set[str]:
-    return {*asked["group_by"], *(key.partition(":")[0] for key in asked.get("only", ()))}
+def list_groups(parameters: dict[str, Any]) -> set[str]:
+    return {*parameters["group_by"], *(key.partition(":")[0] for key in parameters.get("only", ()))}

@@ -97,16 +97,16 @@ async def answer(connection: AsyncConnection, space_id: int, question: dict[str,
     }
 
 
-def _cells(of: CohortGroup) -> dict[str, list[Fraction]]:
+def _cells(group: CohortGroup) -> dict[str, list[Fraction]]:
     return {
         f"{cohort.month} +{since}": [Fraction(revenue), Fraction(customers)]
-        for cohort in of.cohorts
+        for cohort in group.cohorts
         for since, (revenue, customers) in enumerate(zip(cohort.revenue, cohort.customers, strict=True))
         if revenue or customers
     }
 
 
-def expected(facts: Facts, question: dict[str, Any]) -> dict[str, Any]:
+def expected_answer(facts: Facts, question: dict[str, Any]) -> dict[str, Any]:
     """Return the model's answer to a question."""
     parameters = dict(question)
     today, month, since, by = (parameters.pop(name) for name in ("today", "month", "since", "by"))
@@ -116,21 +116,21 @@ def expected(facts: Facts, question: dict[str, Any]) -> dict[str, Any]:
     cohorts = model.make_cohorts(facts, model_question, today)
     list_question = read_question({**parameters, "only": [] if by == ["unattributed"] else by})
     behind = model.events_behind(
-        facts, list_question, (month, since), unattributed=by == ["unattributed"], some=bool(by)
+        facts, list_question, (month, since), unattributed=by == ["unattributed"], only_some=bool(by)
     )
     return {
         "groups": {
-            str(key): cells for key, figures in cohorts.groups.items() if (cells := _of(figures))
+            str(key): cells for key, figures in cohorts.groups.items() if (cells := _cell_figures(figures))
         },
-        "total": _of(cohorts.total),
-        "unattributed": None if model_question.filters_touches else _of(cohorts.unattributed),
+        "total": _cell_figures(cohorts.total),
+        "unattributed": None if model_question.filters_touches else _cell_figures(cohorts.unattributed),
         "behind": [
             Fraction(len(behind)), sum((Fraction(event.amount or 0) for event in behind), Fraction(0))
         ],
     }  # fmt: skip
 
 
-def _of(figures: model.Figures) -> dict[str, list[Fraction]]:
+def _cell_figures(figures: model.Figures) -> dict[str, list[Fraction]]:
     cells = {*figures.revenue, *figures.buying}
     pairs = {
         cell: [figures.revenue.get(cell, Fraction(0)), Fraction(len(figures.buying.get(cell, ())))]

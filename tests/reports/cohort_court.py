@@ -10,10 +10,10 @@ from itertools import accumulate
 from typing import Any
 
 from headwater.http.inputs.timerange import months_after, months_between
-from tests.reports.spend_court import question_of
+from tests.reports.spend_court import parse_question
 from tests.support.report_model import cohorts as model
 from tests.support.report_model.clock import Period
-from tests.support.report_model.counting import rounded
+from tests.support.report_model.counting import round_figure
 from tests.support.report_model.groups import Key
 from tests.support.report_model.question import Question
 from tests.support.report_model.spend import (
@@ -29,9 +29,11 @@ WITHOUT_SPEND = ("keyword", "landing_page")
 NOBODY = model.Figures()
 
 
-def faults_of(answer: dict[str, Any], spending: Spending, asked: dict[str, Any], today: date) -> list[str]:
+def find_faults(
+    answer: dict[str, Any], spending: Spending, parameters: dict[str, Any], today: date
+) -> list[str]:
     """Return every figure that differs, and every missing or extra row."""
-    right = expected(spending, asked, today)
+    right = expected_report(spending, parameters, today)
     return [
         f"{name}: {answer.get(name)} is not {figures}"
         for name, figures in right.items()
@@ -47,23 +49,25 @@ def _unordered(name: str, rows: Any) -> Any:
     return sorted(unnamed_rows, key=lambda row: (row["key"] or "", row.get("month", "")))
 
 
-def expected(spending: Spending, asked: dict[str, Any], today: date) -> dict[str, Any]:
+def expected_report(spending: Spending, parameters: dict[str, Any], today: date) -> dict[str, Any]:
     """Return the expected figures of a report as its JSON has them."""
-    question = question_of(asked)
+    question = parse_question(parameters)
     first, last = (day.date().replace(day=1) for day in (question.start, question.end))
     months = [months_after(first, n) for n in range(months_between(first, min(last, today)) + 1)]
-    sales_question = replace(question, start=_second(first, time()), end=_second(_last_day(today), time.max))
+    sales_question = replace(
+        question, start=_day_time(first, time()), end=_day_time(_last_day(today), time.max)
+    )
     start, end = Period(sales_question.start, sales_question.end).bounds(spending.facts.zone)
     facts = in_one_currency(spending, (start.date(), (end - timedelta(seconds=1)).date()))
     cohorts = model.make_cohorts(facts, sales_question, today)
-    cohorts = _until(cohorts, months)
-    spent = _spent(spending, question, months, {*cohorts.groups})
+    cohorts = _select_cohorts(cohorts, months)
+    spent = _monthly_spend(spending, question, months, {*cohorts.groups})
     empty_count = _empty_months(cohorts.total, months, spent)
     months, spent = months[empty_count:], spent[empty_count:]
     total_spend = [sum(month_spend.values(), Fraction(0)) for month_spend in spent]
     lists = _lists(question, cohorts, spent)
 
-    def of(
+    def month_cohorts(
         figures: model.Figures, spend: Sequence[Fraction] | None, rate: Fraction | None = spending.cost_rate
     ) -> list[dict[str, Any]]:
         return [
@@ -72,12 +76,15 @@ def expected(spending: Spending, asked: dict[str, Any], today: date) -> dict[str
         ]
 
     rates = {key: None if spend is None else spending.cost_rate for key, spend in lists.items()}
-    by_key = {key: of(cohorts.groups.get(key, NOBODY), spend, rates[key]) for key, spend in lists.items()}
+    by_key = {
+        key: month_cohorts(cohorts.groups.get(key, NOBODY), spend, rates[key]) for key, spend in lists.items()
+    }
     return {
-        "totals": of(cohorts.total, total_spend),
-        "unattributed": None if question.filters_touches else of(cohorts.unattributed, None),
+        "totals": month_cohorts(cohorts.total, total_spend),
+        "unattributed": None if question.filters_touches else month_cohorts(cohorts.unattributed, None),
         "groups": [
-            {"key": key, **_whole(key_cohorts, lists[key], rates[key])} for key, key_cohorts in by_key.items()
+            {"key": key, **_cohort_sums(key_cohorts, lists[key], rates[key])}
+            for key, key_cohorts in by_key.items()
         ],
         "cohorts": [
             {"key": key, **cohort}
@@ -91,21 +98,25 @@ def expected(spending: Spending, asked: dict[str, Any], today: date) -> dict[str
         ],
         "left_out_money": left_out_money(spending, facts, sales_question),
         "left_out_spend": left_out_spend(spending, replace(
-            question, start=_second(months[0], time()), end=_second(_last_day(months[-1]), time.max)
+            question, start=_day_time(months[0], time()), end=_day_time(_last_day(months[-1]), time.max)
         )),
     }  # fmt: skip
 
 
-def _empty_months(total: model.Figures, months: Sequence[date], spent: Sequence[dict[Key, Fraction]]) -> int:
+def _empty_months(
+    total: model.Figures, months: Sequence[date], month_spend: Sequence[dict[Key, Fraction]]
+) -> int:
     """Return the number of months before the first with a customer or spend; 0 if all are empty."""
     active_months = {month for month, _ in (*total.revenue, *total.buying)}
     filled_indexes = [
-        index for index, month in enumerate(months) if month in active_months or any(spent[index].values())
+        index
+        for index, month in enumerate(months)
+        if month in active_months or any(month_spend[index].values())
     ]
     return min(filled_indexes, default=0)
 
 
-def _until(cohorts: model.Cohorts, months: Sequence[date]) -> model.Cohorts:
+def _select_cohorts(cohorts: model.Cohorts, months: Sequence[date]) -> model.Cohorts:
     """Return the cohorts of some months. Later cohorts were needed only to follow customers through the whole
     period.
     """
@@ -117,8 +128,8 @@ def _until(cohorts: model.Cohorts, months: Sequence[date]) -> model.Cohorts:
     return replace(cohorts, groups=groups)
 
 
-def _spent(
-    spending: Spending, question: Question, months: Sequence[date], listed: set[Key]
+def _monthly_spend(
+    spending: Spending, question: Question, months: Sequence[date], listed_keys: set[Key]
 ) -> list[dict[Key, Fraction]]:
     """Return the spend on each key, by month."""
     has_none = {*question.group_by} & {*WITHOUT_SPEND}
@@ -126,36 +137,39 @@ def _spent(
     by_month: list[dict[Key, Fraction]] = []
     for month in months:
         month_question = replace(
-            spend_question, start=_second(month, time()), end=_second(_last_day(month), time.max)
+            spend_question, start=_day_time(month, time()), end=_day_time(_last_day(month), time.max)
         )
-        spent = spent_by_key(spending, month_question, listed)
+        spent = spent_by_key(spending, month_question, listed_keys)
         by_month.append({key: figures[0] for key, figures in spent.items()})
     return by_month
 
 
 def _lists(
-    question: Question, cohorts: model.Cohorts, spent: Sequence[dict[Key, Fraction]]
+    question: Question, cohorts: model.Cohorts, monthly_spend: Sequence[dict[Key, Fraction]]
 ) -> dict[Key, list[Fraction] | None]:
     """Return the monthly spend of each key; None if spend can't be assigned to keys."""
     if not question.group_by:
         return {}
-    keys = {*cohorts.groups, *(key for month_spend in spent for key in month_spend if key is not None)}
+    keys = {
+        *cohorts.groups,
+        *(key for month_spend in monthly_spend for key in month_spend if key is not None),
+    }
     if {*question.group_by} & {*WITHOUT_SPEND}:
         return dict.fromkeys(cohorts.groups)
     nothing = Fraction(0)
     return {
         key: None if question.group_by == ("source",) and not is_billed_alone(key) else [
-            nothing if key is None else month_spend.get(key, nothing) for month_spend in spent
+            nothing if key is None else month_spend.get(key, nothing) for month_spend in monthly_spend
         ]
         for key in keys
     }  # fmt: skip
 
 
 def _cohort(
-    figures: model.Figures, month: date, spend: Fraction | None, rate: Fraction | None, seen: int
+    figures: model.Figures, month: date, spend: Fraction | None, rate: Fraction | None, month_count: int
 ) -> dict[str, Any]:
-    revenue = [figures.revenue.get((month, since), Fraction(0)) for since in range(seen)]
-    customers = [len(figures.buying.get((month, since), ())) for since in range(seen)]
+    revenue = [figures.revenue.get((month, since), Fraction(0)) for since in range(month_count)]
+    customers = [len(figures.buying.get((month, since), ())) for since in range(month_count)]
     so_far = list(accumulate(revenue))
     paid = model.payback(revenue, spend, rate or Fraction(0)) if spend else None
     return {
@@ -165,7 +179,7 @@ def _cohort(
         "cac": _ratio(spend, customers[0]),
         "payback": "no_spend" if not spend else "not_yet" if paid is None else "reached",
         "payback_month": paid,
-        "complete_months": seen - 1,
+        "complete_months": month_count - 1,
         "revenue": list(map(float, revenue)),
         "cumulative_revenue": list(map(float, so_far)),
         "contribution": None if rate is None else [
@@ -175,13 +189,13 @@ def _cohort(
     }  # fmt: skip
 
 
-def _whole(
-    cohorts: Sequence[dict[str, Any]], spent: Sequence[Fraction] | None, rate: Fraction | None
+def _cohort_sums(
+    cohorts: Sequence[dict[str, Any]], month_spend: Sequence[Fraction] | None, rate: Fraction | None
 ) -> dict[str, Any]:
     """Return the sums of a key's cohorts. Money is summed exactly, from parts with few decimals."""
     new = sum(cohort["new_customers"] for cohort in cohorts)
-    spend = None if spent is None else sum(spent, Fraction(0))
-    revenue = sum((_exact(cohort["cumulative_revenue"][-1]) for cohort in cohorts), Fraction(0))
+    spend = None if month_spend is None else sum(month_spend, Fraction(0))
+    revenue = sum((_exact_amount(cohort["cumulative_revenue"][-1]) for cohort in cohorts), Fraction(0))
     contribution = None if rate is None else revenue * (100 - rate) / 100 - (spend or 0)
     return {
         "new_customers": new, "spend": None if spend is None else float(spend),
@@ -190,15 +204,15 @@ def _whole(
     }  # fmt: skip
 
 
-def _exact(amount: float) -> Fraction:
+def _exact_amount(amount: float) -> Fraction:
     return Fraction(repr(amount))
 
 
 def _ratio(spend: Fraction | None, customers: int) -> float | None:
-    return float(rounded(spend / customers)) if spend and customers else None
+    return float(round_figure(spend / customers)) if spend and customers else None
 
 
-def _second(day: date, clock: time) -> datetime:
+def _day_time(day: date, clock: time) -> datetime:
     return datetime.combine(day, clock).replace(microsecond=0)
 
 
@@ -206,7 +220,7 @@ def _last_day(day: date) -> date:
     return months_after(day.replace(day=1), 1) - timedelta(days=1)
 
 
-def lines_of(answer: dict[str, Any], digits: Any) -> Iterator[list[str]]:
+def csv_lines(answer: dict[str, Any], digits: Any) -> Iterator[list[str]]:
     """Yield the lines of an answer's CSV, below the header."""
     has_groups = answer["group_by"] is not None
     rows = answer["cohorts"] if has_groups else answer["totals"]

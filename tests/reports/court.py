@@ -29,7 +29,7 @@ from headwater.attribution.paths.builder import DueRule, build_next
 from headwater.attribution.paths.upkeep import check_space, forget_space
 from tests.reports import answers, cohort_answers, list_answers, path_answers
 from tests.reports.faults import Plant
-from tests.reports.histories import History, described, histories
+from tests.reports.histories import History, describe_step, histories
 from tests.reports.playing import Between, World, new_world, play
 from tests.reports.questions import some_question
 from tests.support.campaigns import campaign_size
@@ -57,7 +57,7 @@ class Different(AssertionError):
     """The product and the model disagree."""
 
 
-def _rest(_: psycopg.Connection, __: int) -> None:
+def _do_nothing(_: psycopg.Connection, __: int) -> None:
     """Do nothing: the worker is busy with other tasks."""
 
 
@@ -101,8 +101,8 @@ def _lose(connection: psycopg.Connection, space_id: int) -> None:
     connection.execute("DELETE FROM path_segments WHERE space_id = %s", (space_id,))
 
 
-MEANWHILE = (_rest, _rest, _build_a_day, _build_a_day, build_all, build_all, _crash, _damage, _lose,
-             forget_space)  # fmt: skip
+MEANWHILE = (_do_nothing, _do_nothing, _build_a_day, _build_a_day, build_all, build_all, _crash, _damage,
+             _lose, forget_space)  # fmt: skip
 """What may happen to segments between two steps of a history."""
 
 
@@ -115,10 +115,10 @@ class Subject:
     expected: Callable[[Facts, dict[str, Any]], dict[str, Any]]
 
 
-REPORTS = Subject(some_question, answers.answer, answers.expected)
-LISTS = Subject(list_answers.some_question, list_answers.answer, list_answers.expected)
-PATHS = Subject(path_answers.some_question, path_answers.answer, path_answers.expected)
-COHORTS = Subject(cohort_answers.some_question, cohort_answers.answer, cohort_answers.expected)
+REPORTS = Subject(some_question, answers.answer, answers.expected_answer)
+LISTS = Subject(list_answers.some_question, list_answers.answer, list_answers.expected_answer)
+PATHS = Subject(path_answers.some_question, path_answers.answer, path_answers.expected_answer)
+COHORTS = Subject(cohort_answers.some_question, cohort_answers.answer, cohort_answers.expected_answer)
 
 
 @dataclass
@@ -127,7 +127,7 @@ class Case:
 
     facts: Facts
     question: dict[str, Any]
-    told: dict[str, Any]
+    answer: dict[str, Any]
 
 
 @dataclass
@@ -140,54 +140,56 @@ class Court:
     subject: Subject = REPORTS
     cases: list[Case] | None = None
     """The questions and answers so far, or None if they need not be kept."""
-    until: float = math.inf
+    deadline: float = math.inf
     """When to stop starting histories, on the monotonic clock."""
-    judged: int = 0
+    judged_count: int = 0
     """The number of histories judged so far."""
     batch: int = BATCH
     """The number of histories in a batch."""
     hooks: tuple[Between, ...] = ()
     """Other work after every step, such as rebuilding or rolling back."""
 
-    def judge_random(self, seconds: float, faults: Mapping[str, Plant], rare: Collection[str] = ()) -> None:
+    def judge_random(
+        self, seconds: float, faults: Mapping[str, Plant], rare_faults: Collection[str] = ()
+    ) -> None:
         """Judge random histories, in an ordinary run for at most `seconds`. Raises Different if an answer
         disagrees with the model, and AssertionError if a planted fault changes no answer. An ordinary run
-        looks for the first fault that is not `rare`, in few histories; a long run looks for all faults.
+        looks for the first fault that is not in `rare_faults`, in few histories; a long run looks for all.
         """
         if HISTORIES:
             self.judge_all(range(FIRST, FIRST + HISTORIES, TOGETHER))
         else:
-            self.until, self.cases = time.monotonic() + seconds, []
+            self.deadline, self.cases = time.monotonic() + seconds, []
             self.judge_many(USUALLY)
-            first = next(name for name in faults if name not in rare)
+            first = next(name for name in faults if name not in rare_faults)
             # The histories already judged mostly reveal the fault, without further histories.
             is_found = self._is_found(faults[first], self.cases)
             self.batch, faults = SMALL_BATCH, {} if is_found else {first: faults[first]}
-        assert self.judged > 0
-        self.until = math.inf
+        assert self.judged_count > 0
+        self.deadline = math.inf
         assert self.missed_faults(faults) == set()
 
     def judge(self, history: History, dice: Random) -> None:
         """Raise Different at the first answer that disagrees with the model."""
-        if time.monotonic() > self.until:
+        if time.monotonic() > self.deadline:
             return
-        self.judged += 1
+        self.judged_count += 1
         world = new_world(self.connection, self.runner, self.reader, history)
         try:
-            between = (*self.hooks, lambda world, _: self.between(world, dice))
+            between = (*self.hooks, lambda world, _: self.disturb(world, dice))
             play(world, history, between)
             self.compare(world, dice, AT_THE_END)
             build_all(world.connection, world.space_id)
             self.check_segments(world, 0)
             self.compare(world, dice, AT_THE_END)
         except Different as different:
-            self.until = math.inf  # take all the time needed to reproduce a failure
+            self.deadline = math.inf  # take all the time needed to reproduce a failure
             different.add_note(f"{history.zone}, companies by {history.mode}, {history.names}")
-            for step in world.done:
-                different.add_note(described(step))
+            for step in world.steps:
+                different.add_note(describe_step(step))
             raise
 
-    def between(self, world: World, dice: Random) -> None:
+    def disturb(self, world: World, dice: Random) -> None:
         """Let the worker do something, or nothing, to the segments, then ask a question."""
         dice.choice(MEANWHILE)(world.connection, world.space_id)
         self.check_segments(world, None)
@@ -212,29 +214,29 @@ class Court:
 
     def _question(self, world: World, dice: Random) -> dict[str, Any]:
         """Return a new question, or an earlier one again: its cached answer must not be stale."""
-        is_repeat = world.asked and dice.random() < 0.5
-        question = dice.choice(world.asked) if is_repeat else self.subject.ask(dice)
-        world.asked.append(question)
+        is_repeat = world.questions and dice.random() < 0.5
+        question = dice.choice(world.questions) if is_repeat else self.subject.ask(dice)
+        world.questions.append(question)
         return question
 
     def judge_many(self, count: int) -> None:
         """Judge `count` random histories."""
-        self._judging(count)()
+        self._make_judge(count)()
 
     def judge_all(self, firsts: range) -> None:
         """Judge the histories of a long run, and print its progress."""
         for first in firsts:
-            seed(first)(self._judging(TOGETHER, database=None))()
-            print(f"{self.judged} histories judged, the last ones from {first}", flush=True)  # noqa: T201 - shown with pytest's -s
+            seed(first)(self._make_judge(TOGETHER, database=None))()
+            print(f"{self.judged_count} histories judged, the last ones from {first}", flush=True)  # noqa: T201 - shown with pytest's -s
 
     def judge_batch(self, number: int) -> None:
         """Judge the histories of a batch."""
-        judging = self._judging(self.batch, database=None, phases=[Phase.generate])
+        judging = self._make_judge(self.batch, database=None, phases=[Phase.generate])
         seed(number)(judging)()
 
-    def _judging(self, count: int, **how: Any) -> Callable[[], None]:
+    def _make_judge(self, count: int, **options: Any) -> Callable[[], None]:
         @given(history=histories, dice=st.integers(0, 2**16).map(Random))
-        @settings(max_examples=count, deadline=None, suppress_health_check=list(HealthCheck), **how)
+        @settings(max_examples=count, deadline=None, suppress_health_check=list(HealthCheck), **options)
         def judge(history: History, dice: Random) -> None:
             self.judge(history, dice)
 
@@ -267,4 +269,4 @@ class Court:
             right = self.subject.expected(case.facts, case.question)
         except ValueError:
             return True
-        return bool(answers.differences(deepcopy(case.told), right))
+        return bool(answers.differences(deepcopy(case.answer), right))

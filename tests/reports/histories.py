@@ -17,7 +17,7 @@ from uuid import UUID
 import msgspec
 from hypothesis import strategies as st
 
-from tests.support.pipeline import Accepted, by, event, hit, person, touch
+from tests.support.pipeline import Accepted, add_sender, event, hit, person, touch
 
 ZONES = ("UTC", "Europe/Berlin", "America/Havana", "Australia/Lord_Howe", "Asia/Kathmandu")
 MODES = ("auto", "external_id")
@@ -99,9 +99,9 @@ class Replay:
 class Change:
     """One of the existing contacts, events or companies is changed."""
 
-    what: str
-    pick: int
-    other: int = 0
+    kind: str
+    number: int
+    other_number: int = 0
     value: str | None = None
 
 
@@ -157,14 +157,14 @@ def some_event(dice: Random, **values: Any) -> Accepted:
     if dice.random() < 0.2:
         values["heard_about_us"] = dice.choice(("a friend", "TikTok", "Radio", "no idea"))
     sender = dice.choice(("api_key", "api_key", "api_key", "import", "browser"))
-    return by(sender, event(**values))
+    return add_sender(sender, event(**values))
 
 
-def some_touch(dice: Random, moment: datetime | None = None, **who: str) -> Accepted:
+def some_touch(dice: Random, moment: datetime | None = None, **identifiers: str) -> Accepted:
     url = dice.choice(URLS)
     source = None if url is not None and "fb-paid" in url else dice.choice(SOURCES)
     return touch(
-        **(who or some_identity(dice)), occurred_at=_ms(moment or _some_time(dice)), source=source,
+        **(identifiers or some_identity(dice)), occurred_at=_ms(moment or _some_time(dice)), source=source,
         url=url, keyword=dice.choice((None, None, "boots")),
         ad_name=dice.choice((None, None, "Blue")), adset_id=dice.choice((None, None, "5")),
         **({} if source == "direct" else dice.choice(CAMPAIGNS)),
@@ -237,10 +237,10 @@ def some_change(number: int) -> Step:
     return Change(kind, dice.randrange(100), dice.randrange(100), value)
 
 
-def described(step: Step) -> str:
+def describe_step(step: Step) -> str:
     """Return a step in one line, its items without unset fields."""
     if isinstance(step, Crash):
-        return f"broken off: {described(step.step)}"
+        return f"broken off: {describe_step(step.step)}"
     if isinstance(step, Arrive):
         items = [msgspec.to_builtins(getattr(item, "item", item)) for item in step.items]
         return f"{step.batch} at a time: {items}"

@@ -81,34 +81,34 @@ async def answer(connection: AsyncConnection, space_id: int, question: dict[str,
 
 
 async def _read(
-    connection: AsyncConnection, space_id: int, listing: Any, at: Position | None
+    connection: AsyncConnection, space_id: int, listing: Any, position: Position | None
 ) -> tuple[list[Any], list[tuple[Position | None, int]]]:
     """Return the rows of the pages from a position on, with the position before each page and its number of
     rows.
     """
-    backward = at is not None and at.backward
+    backward = position is not None and position.backward
     rows: list[Any] = []
     ends: list[tuple[Position | None, int]] = []
     for _ in range(MOST_PAGES):
-        page = await list_events(connection, space_id, replace(listing, position=at))
-        lines = [_exact(line) for line in page.lines]
+        page = await list_events(connection, space_id, replace(listing, position=position))
+        lines = [_exact_row(line) for line in page.lines]
         rows = lines + rows if backward else rows + lines
         ends.append((page.previous, len(lines)))
-        at = page.previous if backward else page.next
-        if at is None:
+        position = page.previous if backward else page.next
+        if position is None:
             return rows, ends
     raise AssertionError("the pages go round in circles")
 
 
-def _exact(line: str) -> list[Any]:
+def _exact_row(line: str) -> list[Any]:
     row = json.loads(line, parse_float=Decimal, parse_int=Decimal)
     return [row["id"], row["touchpoint_id"], row["amount"]]
 
 
-def expected(facts: Facts, question: dict[str, Any]) -> dict[str, Any]:
+def expected_answer(facts: Facts, question: dict[str, Any]) -> dict[str, Any]:
     """Return the model's answer."""
     model_question = replace(read_question({**question, "measures": ["events"]}), converts_all=True)
-    conversions = selection.conversions_of(
+    conversions = selection.select_conversions(
         facts.as_stated(), model_question, Period(model_question.start, model_question.end)
     )
     rows = sorted(

@@ -40,21 +40,21 @@ async def answer(connection: AsyncConnection, space_id: int, question: dict[str,
     async with connection.transaction(force_rollback=True):
         report = await query_paths(connection, space_id, query)
     return {
-        "paths": [[*path.steps, path.more, _exact(figures)] for path, figures in report.paths],
+        "paths": [[*path.steps, path.more, _exact_figures(figures)] for path, figures in report.paths],
         "left_out": report.left_out,
-        "touches": {name: _exact(figures) for name, figures in report.touches.items()},
-        "days": {name: _exact(figures) for name, figures in report.days.items()},
+        "touches": {name: _exact_figures(figures) for name, figures in report.touches.items()},
+        "days": {name: _exact_figures(figures) for name, figures in report.days.items()},
         "first_and_last": {
-            " ".join(pair): _exact(figures) for pair, figures in report.first_and_last.items()
+            " ".join(pair): _exact_figures(figures) for pair, figures in report.first_and_last.items()
         },
-        "total": _exact(report.total),
+        "total": _exact_figures(report.total),
         "event_names": dict(sorted(report.event_counts.items())),
         "period": [report.span.start, report.span.end],
         "first_event": report.first_event, "last_event": report.last_event,
     }  # fmt: skip
 
 
-def _exact(figures: PathFigures) -> list[Fraction | None]:
+def _exact_figures(figures: PathFigures) -> list[Fraction | None]:
     days = figures.days_to_conversion
     return [
         Fraction(figures.events), Fraction(figures.conversions), Fraction(figures.revenue),
@@ -62,29 +62,31 @@ def _exact(figures: PathFigures) -> list[Fraction | None]:
     ]  # fmt: skip
 
 
-def expected(facts: Facts, question: dict[str, Any]) -> dict[str, Any]:
+def expected_answer(facts: Facts, question: dict[str, Any]) -> dict[str, Any]:
     """Return the model's answer to a question."""
     by, parameters = question["group_by"], {**question, "group_by": [], "measures": ["events"]}
     paths = model.make_paths(facts, read_question(parameters), by)
     # The other members are the same in any report of these events.
-    report = answers.expected(facts, parameters)
+    report = answers.expected_answer(facts, parameters)
     names: dict[str, int] = {}
-    for conversion in model.led_by_touches(facts, read_question(parameters)):
+    for conversion in model.select_touched(facts, read_question(parameters)):
         name = conversion.event.event_name
         names[name] = names.get(name, 0) + 1
     return {
-        "paths": [[*way.steps, way.more, _of(tally)] for way, tally in paths.ways],
+        "paths": [[*way.steps, way.further_steps, _tally_figures(tally)] for way, tally in paths.ways],
         "left_out": paths.left_out,
-        "touches": {name: _of(tally) for name, tally in paths.touches.items()},
-        "days": {name: _of(tally) for name, tally in paths.days.items()},
-        "first_and_last": {" ".join(pair): _of(tally) for pair, tally in paths.first_and_last.items()},
-        "total": _of(paths.total),
+        "touches": {name: _tally_figures(tally) for name, tally in paths.touches.items()},
+        "days": {name: _tally_figures(tally) for name, tally in paths.days.items()},
+        "first_and_last": {
+            " ".join(pair): _tally_figures(tally) for pair, tally in paths.first_and_last.items()
+        },
+        "total": _tally_figures(paths.total),
         "event_names": dict(sorted(names.items())),
         **{name: report[name] for name in ("period", "first_event", "last_event")},
     }
 
 
-def _of(tally: model.Tally | None) -> list[Fraction | None]:
+def _tally_figures(tally: model.Tally | None) -> list[Fraction | None]:
     if tally is None:
         return [Fraction(0), Fraction(0), Fraction(0), None]
     return [Fraction(tally.events), Fraction(tally.conversions), tally.revenue, tally.days]

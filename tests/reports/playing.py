@@ -51,8 +51,8 @@ class World:
     runner: asyncio.Runner
     reader: AsyncConnection
     """The connection for asynchronous calls."""
-    done: list[Step] = field(default_factory=list[Step])
-    asked: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    steps: list[Step] = field(default_factory=list[Step])
+    questions: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     """The questions asked about it so far."""
 
     @property
@@ -63,11 +63,11 @@ class World:
         query = f"SELECT id FROM {table} WHERE space_id = %s AND {condition} ORDER BY id"
         return [row[0] for row in self.connection.execute(query, (self.space_id,))]
 
-    def run(self, work: Callable[[AsyncConnection], Awaitable[Any]], *, undone: bool = False) -> Any:
+    def run(self, work: Callable[[AsyncConnection], Awaitable[Any]], *, rolls_back: bool = False) -> Any:
         """Run work in its own transaction, which may be rolled back."""
 
         async def in_a_transaction() -> Any:
-            async with self.reader.transaction(force_rollback=undone):
+            async with self.reader.transaction(force_rollback=rolls_back):
                 return await work(self.reader)
 
         return self.runner.run(in_a_transaction())
@@ -99,32 +99,32 @@ def new_world(
 def play(world: World, history: History, hooks: Sequence[Between] = ()) -> None:
     """Carry out a history, step by step, and call the hooks after each."""
     for step in history.steps:
-        world.done.append(step)
+        world.steps.append(step)
         carry_out(world, step)
         for between in hooks:
             between(world, step)
 
 
-def carry_out(world: World, step: Step, *, undone: bool = False) -> None:
+def carry_out(world: World, step: Step, *, rolls_back: bool = False) -> None:
     if isinstance(step, Crash):
-        carry_out(world, step.step, undone=True)
+        carry_out(world, step.step, rolls_back=True)
     elif isinstance(step, Arrive):
-        arrive(world, step, undone=undone)
+        arrive(world, step, rolls_back=rolls_back)
     elif isinstance(step, Reject):
         world.stage.put(step.item)
         world.stage.process()
     elif isinstance(step, Change):
-        change(world, step, undone=undone)
+        change(world, step, rolls_back=rolls_back)
     else:
         replay(world)
 
 
-def arrive(world: World, step: Arrive, *, undone: bool) -> None:
+def arrive(world: World, step: Arrive, *, rolls_back: bool) -> None:
     """Store the items and process them. A batch that is rolled back leaves the items in the inbox, to be
     processed with the next one.
     """
     world.stage.put(*step.items)
-    with world.connection.transaction(force_rollback=True) if undone else nullcontext():
+    with world.connection.transaction(force_rollback=True) if rolls_back else nullcontext():
         world.stage.process(step.batch)
 
 
@@ -137,46 +137,46 @@ def replay(world: World) -> None:
     world.stage.process()
 
 
-def change(world: World, step: Change, *, undone: bool) -> None:
+def change(world: World, step: Change, *, rolls_back: bool) -> None:
     """Change one of the Space's objects; do nothing if it has no such object."""
-    if step.what in _WORKERS:
-        _WORKERS[step.what](world, step, undone=undone)
+    if step.kind in _WORKERS:
+        _WORKERS[step.kind](world, step, rolls_back=rolls_back)
         return
-    work = _WORK[step.what](world, step)
+    work = _WORK[step.kind](world, step)
     if work is not None:
-        world.run(work, undone=undone)
+        world.run(work, rolls_back=rolls_back)
 
 
-def erase(world: World, step: Change, *, undone: bool) -> None:
-    contact_id = _pick(world.ids("contacts", "merged_into IS NULL"), step.pick)
+def erase(world: World, step: Change, *, rolls_back: bool) -> None:
+    contact_id = _pick(world.ids("contacts", "merged_into IS NULL"), step.number)
     if contact_id is None:
         return
     world.run(lambda connection: request_erasure(connection, world.space_id, contact_id))
-    with world.connection.transaction(force_rollback=True) if undone else nullcontext():
+    with world.connection.transaction(force_rollback=True) if rolls_back else nullcontext():
         while erase_next(world.connection, world.space_id):
             pass
 
 
-def name_source(world: World, step: Change, *, undone: bool) -> None:
+def name_source(world: World, step: Change, *, rolls_back: bool) -> None:
     """Map a value of utm_source to a source, to another source or to none, and reclassify some or all of the
     stored touches.
     """
-    name = SOURCE_NAMES[step.pick % len(SOURCE_NAMES)]
-    source = ("facebook_ads", "email", "")[step.other % 3]
+    name = SOURCE_NAMES[step.number % len(SOURCE_NAMES)]
+    source = ("facebook_ads", "email", "")[step.other_number % 3]
     changes = read_settings({f"source_name.{name}": source})
     world.run(lambda connection: change_space(connection, world.space_id, changes))
-    with world.connection.transaction(force_rollback=True) if undone else nullcontext():
-        for _ in range(step.pick):
-            if not reclassify_next(world.connection, world.space_id, 1 + step.other):
+    with world.connection.transaction(force_rollback=True) if rolls_back else nullcontext():
+        for _ in range(step.number):
+            if not reclassify_next(world.connection, world.space_id, 1 + step.other_number):
                 break
 
 
-def _pick(ids: list[int], pick: int) -> int | None:
-    return ids[pick % len(ids)] if ids else None
+def _pick(ids: list[int], number: int) -> int | None:
+    return ids[number % len(ids)] if ids else None
 
 
 def _unmerge(world: World, step: Change) -> Work | None:
-    contact_id = _pick(world.ids("contacts", "merged_into IS NOT NULL"), step.pick)
+    contact_id = _pick(world.ids("contacts", "merged_into IS NOT NULL"), step.number)
 
     async def undo(connection: AsyncConnection) -> None:
         assert contact_id is not None
@@ -190,22 +190,22 @@ def _unmerge(world: World, step: Change) -> Work | None:
 
 
 def _attach(world: World, step: Change) -> Work | None:
-    contact_id = _pick(world.ids("contacts"), step.pick)
-    company_id = _pick(world.ids("companies"), step.other)
+    contact_id = _pick(world.ids("contacts"), step.number)
+    company_id = _pick(world.ids("companies"), step.other_number)
     if contact_id is None or company_id is None:
         return None
     return lambda connection: attach_company(connection, world.space_id, contact_id, company_id)
 
 
 def _detach(world: World, step: Change) -> Work | None:
-    contact_id = _pick(world.ids("contacts"), step.pick)
+    contact_id = _pick(world.ids("contacts"), step.number)
     if contact_id is None:
         return None
     return lambda connection: detach_company(connection, world.space_id, contact_id)
 
 
 def _amount(world: World, step: Change) -> Work | None:
-    event_id = _pick(world.ids("events"), step.pick)
+    event_id = _pick(world.ids("events"), step.number)
     if event_id is None:
         return None
     event_change = EventChange(None if step.value is None else Decimal(step.value))
@@ -213,7 +213,7 @@ def _amount(world: World, step: Change) -> Work | None:
 
 
 def _delete(world: World, step: Change) -> Work | None:
-    event_id = _pick(world.ids("events"), step.pick)
+    event_id = _pick(world.ids("events"), step.number)
 
     async def delete(connection: AsyncConnection) -> None:
         assert event_id is not None
@@ -224,12 +224,12 @@ def _delete(world: World, step: Change) -> Work | None:
 
 
 def _name(world: World, step: Change) -> Work | None:
-    name = AdName("campaign", ("11", "12")[step.pick % 2], ("Aardvark", "Zebra")[step.other % 2])
+    name = AdName("campaign", ("11", "12")[step.number % 2], ("Aardvark", "Zebra")[step.other_number % 2])
     return lambda connection: put_names(connection, world.space_id, [name])
 
 
 def _fields(world: World, step: Change) -> Work | None:
-    contact_id = _pick(world.ids("contacts"), step.pick)
+    contact_id = _pick(world.ids("contacts"), step.number)
     values = read_changes({"custom_fields": {"profile_field_1": step.value}})
 
     async def update(connection: AsyncConnection) -> None:

@@ -27,7 +27,7 @@ PERIODS = (
 def some_question(dice: Random) -> dict[str, Any]:
     """Return a valid random question."""
     while True:
-        question = _any_question(dice)
+        question = _draw_question(dice)
         model_question = read_question(question)
         if model_question.refusal() is None:
             return question
@@ -39,7 +39,7 @@ def some_period(dice: Random) -> dict[str, Any]:
     return {"start_date": start, "end_date": end}
 
 
-def _any_question(dice: Random) -> dict[str, Any]:
+def _draw_question(dice: Random) -> dict[str, Any]:
     period = some_period(dice)
     measures = dice.sample(MEASURES, dice.randint(1, min(6, len(MEASURES))))
     groups = dice.sample(GROUPS, dice.choice((0, 1, 1, 1, 2, 2)))
@@ -64,7 +64,7 @@ def _any_question(dice: Random) -> dict[str, Any]:
     return question
 
 
-def with_one_model(question: dict[str, Any]) -> dict[str, Any]:
+def keep_one_model(question: dict[str, Any]) -> dict[str, Any]:
     """Return the question with only the first of its models, and with its trained model if that model needs
     one.
     """

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from tests.reports import spend_worlds
-from tests.reports.spend_court import faults_of
+from tests.reports.spend_court import find_faults
 from tests.reports.spend_worlds import World, name_key, plain_figures, some_row, written_rates
 from tests.support.former_networks import put_spend
 from tests.support.pipeline import Stage as Pipeline
@@ -46,7 +46,7 @@ class Book:
     world: World
     shop: Pipeline
     dice: Random
-    asked: dict[str, Any]
+    parameters: dict[str, Any]
     moments: list[Moment] = field(default_factory=list[Moment])
     moves: list[list[tuple[str, Ledger, Ledger]]] = field(
         default_factory=list[list[tuple[str, Ledger, Ledger]]]
@@ -55,15 +55,15 @@ class Book:
     current: set[tuple[Any, ...]] = field(default_factory=set[tuple[Any, ...]])
     """The keys of rows that no older export replaces."""
 
-    def look(self) -> list[str]:
+    def record_moment(self) -> list[str]:
         """Record a moment, and return the report's faults. If a rate is missing, the snapshot comes from a
         report that needs none.
         """
         spending = self.world.spending("EUR")
-        answer = get(self.api, "/reports/spend", self.asked)
-        faults = faults_of(answer, spending, self.asked)
+        answer = get(self.api, "/reports/spend", self.parameters)
+        faults = find_faults(answer, spending, self.parameters)
         if "snapshot" not in answer:
-            without_money = {"measures": "new_customers", **self.asked}
+            without_money = {"measures": "new_customers", **self.parameters}
             answer = get(self.api, "/reports", {**without_money, "group_by": "none"})
         self.moments.append(Moment(answer["snapshot"], spending))
         return faults
@@ -72,25 +72,27 @@ class Book:
         """Make a random change."""
         self.moves.append([])
         self.dice.choice((
-            self.put, self.put, self.put, self.put_older, self.delete, self.delete, self.sell,
+            self.put, self.put, self.put, self.put_older_rows, self.delete, self.delete, self.sell,
             self.sell, self.rate, self.rate, self.edit, self.rate_all,
         ))()  # fmt: skip
 
-    def put(self, **also: Any) -> None:
+    def put(self, **parameters: Any) -> None:
         rows = {name_key(row): row for row in (some_row(self.dice, DAYS) for _ in range(1, 7))}
         if self.dice.random() < 0.3:
-            rows |= {key: self._again(key) for key in self.dice.sample([*self.world.ledger], min(
+            rows |= {key: self._repeat_row(key) for key in self.dice.sample([*self.world.ledger], min(
                 2, len(self.world.ledger)))}  # fmt: skip
-        response = put_spend(self.api, [*rows.values()], **also)
+        response = put_spend(self.api, [*rows.values()], **parameters)
         assert response.status_code == 200, response.text
         before = self.world.ledger
-        new = {key: plain_figures(row) for key, row in rows.items() if not also or key not in self.current}
-        self.current |= {*new} if not also else set()
+        new = {
+            key: plain_figures(row) for key, row in rows.items() if not parameters or key not in self.current
+        }
+        self.current |= {*new} if not parameters else set()
         replacements = {key: figures for key, figures in new.items() if key in before}
         self._change("spend_replacements", {**before, **replacements})
         self._change("spend_imports", {**before, **new})
 
-    def _again(self, key: tuple[Any, ...]) -> dict[str, Any]:
+    def _repeat_row(self, key: tuple[Any, ...]) -> dict[str, Any]:
         """Return a row with an existing key and new figures."""
         day, platform, currency, account, campaign, adset, ad, country = key
         return {
@@ -99,7 +101,7 @@ class Book:
             "adset_id": adset, "ad_id": ad, "country": country,
         }  # fmt: skip
 
-    def put_older(self) -> None:
+    def put_older_rows(self) -> None:
         self.put(as_of=OLD.format(len(self.moves)))
 
     def delete(self) -> None:

@@ -106,7 +106,7 @@ def some_day(dice: Random) -> date:
 
 
 def some_row(
-    dice: Random, days: int = DAYS, currencies: tuple[str, ...] = CURRENCIES, first: date = FIRST
+    dice: Random, days: int = DAYS, currencies: tuple[str, ...] = CURRENCIES, first_day: date = FIRST
 ) -> Row:
     """Return a row of the ledger, at any level."""
     depth = dice.choice((0, 1, 1, 2, 2, 3, 4))
@@ -114,7 +114,7 @@ def some_row(
     if depth > 1 and dice.random() < 0.3:
         del ids["account_id"]
     return {
-        "date": f"{first + timedelta(days=dice.randrange(days))}",
+        "date": f"{first_day + timedelta(days=dice.randrange(days))}",
         "platform": dice.choice(PLATFORMS), "currency": dice.choice(currencies),
         "amount": f"{dice.randrange(10**8) / 10 ** dice.randrange(2, 7):f}",
         "country": dice.choice((None, None, "DE", "FR")),
@@ -125,13 +125,13 @@ def some_row(
     }  # fmt: skip
 
 
-def some_rates(dice: Random, since: int = 0) -> Rates:
+def some_rates(dice: Random, first_offset: int = 0) -> Rates:
     """Return rates of some days. Most are given directly, some are inverted or go through a third currency;
     after a gap of more than a week a rate is missing.
     """
     interval = dice.choice((2, 5, 8, 8, 30))
     rates: Rates = {}
-    for offset in range(since - 20, DAYS + 20):
+    for offset in range(first_offset - 20, DAYS + 20):
         day = FIRST + timedelta(days=offset)
         if dice.randrange(interval) and offset % 7:
             continue
@@ -161,24 +161,24 @@ def written_rates(rates: Rates) -> list[Row]:
 
 def some_sales(
     dice: Random, stage: Stage, zone: str, currencies: tuple[str, ...] = CURRENCIES,
-    first: date = FIRST,
+    first_day: date = FIRST,
 ) -> None:  # fmt: skip
     """Store people with touches and sales, some in other currencies, at any hour."""
     for _ in range(dice.randrange(1, 5)):
         contact_id = stage.contact(country=dice.choice((None, "DE", "FR")))
         for _ in range(dice.randrange(4)):
             stage.touchpoint(
-                contact_id, dice.choice(SOURCES), occurred_at=_some_moment(dice, zone, first),
+                contact_id, dice.choice(SOURCES), occurred_at=_some_moment(dice, zone, first_day),
                 **dice.choice(CAMPAIGNS),
             )  # fmt: skip
         for _ in range(dice.randrange(1, 4)):
             currency = dice.choice((None, None, *currencies))
-            _sell(dice, stage, contact_id, _some_moment(dice, zone, first), currency)
+            _sell(dice, stage, contact_id, _some_moment(dice, zone, first_day), currency)
 
 
-def _some_moment(dice: Random, zone: str, first: date) -> datetime:
+def _some_moment(dice: Random, zone: str, first_day: date) -> datetime:
     """Return a random time, often near midnight, where the day differs between zones."""
-    day = first + timedelta(days=dice.randrange(-40, DAYS + 5))
+    day = first_day + timedelta(days=dice.randrange(-40, DAYS + 5))
     hour = dice.choice((0, 0, 12, 23, dice.randrange(24)))
     return datetime(day.year, day.month, day.day, hour, tzinfo=ZoneInfo(zone)).astimezone(UTC)
 

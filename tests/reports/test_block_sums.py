@@ -57,11 +57,11 @@ HERE = PathSource("here", 1, 1)
 
 
 @pytest.fixture(autouse=True)
-def _empty_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    put_in(monkeypatch, Cache())
+def _empty_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    use_cache(monkeypatch, Cache())
 
 
-def put_in(patch: pytest.MonkeyPatch, cache: Cache) -> None:
+def use_cache(patch: pytest.MonkeyPatch, cache: Cache) -> None:
     """Make reports use this cache."""
     for module in (reader, block_sums, report_reader):
         patch.setattr(module, "cache", cache)
@@ -72,8 +72,8 @@ def count_reads(patch: pytest.MonkeyPatch) -> list[int]:
     counts: list[int] = []
     join, live = reader.PathData.join, reader.PathReader.read_live
 
-    def joined(pieces: Any) -> Any:
-        paths = join(pieces)
+    def join_parts(parts: Any) -> Any:
+        paths = join(parts)
         counts.append(paths.events)
         return paths
 
@@ -81,7 +81,7 @@ def count_reads(patch: pytest.MonkeyPatch) -> list[int]:
         counts.append(len(event_ids))
         return await live(self, event_ids)
 
-    patch.setattr(reader.PathData, "join", joined)
+    patch.setattr(reader.PathData, "join", join_parts)
     patch.setattr(reader.PathReader, "read_live", read)
     return counts
 
@@ -199,7 +199,7 @@ def test_it_is_never_stale(court: Court, monkeypatch: pytest.MonkeyPatch) -> Non
         for question in questions:
             cached_answer = court.runner.run(answers.answer(court.reader, world.space_id, question))
             with pytest.MonkeyPatch.context() as patch:
-                put_in(patch, Cache())
+                use_cache(patch, Cache())
                 fresh = court.runner.run(answers.answer(court.reader, world.space_id, question))
             assert cached_answer == fresh, question
 
@@ -275,15 +275,15 @@ def digest(*parts: object) -> bytes:
 
 def test_only_missing_sums_are_added_up() -> None:
     block, unknown = Block(b"1", *[reader.date.min] * 2), Block(None, *[reader.date.min] * 2)
-    sums = sums_of("ab")
+    sums = make_sums("ab")
     assert not sums.is_cached(block)
     assert sums.add_up(block, NO_PATHS) == ["A", "B"]
     assert sums.complete(block, ["A", "B"]) == ["A", "B"]
-    more = sums_of("bc")
+    more = make_sums("bc")
     assert not more.is_cached(block)
     assert more.add_up(block, NO_PATHS) == ["C"]
     assert more.complete(block, ["C"]) == ["B", "C"]
-    reordered_sums = sums_of("ca")
+    reordered_sums = make_sums("ca")
     assert reordered_sums.is_cached(block)
     assert list(reordered_sums.cached()) == [["C", "A"]]
     assert not reordered_sums.is_cached(unknown)
@@ -292,12 +292,12 @@ def test_only_missing_sums_are_added_up() -> None:
     assert more.complete(unknown, ["B", "C"]) == ["B", "C"]
 
 
-def sums_of(letters: str) -> BlockSums[Letter, str]:
+def make_sums(letters: str) -> BlockSums[Letter, str]:
     return BlockSums(HERE, list(map(Letter, letters)), CAPITALS)
 
 
 def test_a_block_without_sums_for_a_subject() -> None:
     block = Block(b"1", *[reader.date.min] * 2)
-    sums = sums_of("a-")
+    sums = make_sums("a-")
     assert sums.add_up(block, NO_PATHS) == ["A"]
     assert sums.complete(block, ["A"]) == ["A", ""]

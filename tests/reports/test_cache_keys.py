@@ -37,8 +37,14 @@ FILTERED = {
 }  # fmt: skip
 
 
-def report(*groups: str, model: str = "linear", **more: Any) -> dict[str, Any]:
-    return {**FILTERED, "measures": [*SUMS], "group_by": [*groups], "attribution_models": [model], **more}
+def report(*groups: str, model: str = "linear", **parameters: Any) -> dict[str, Any]:
+    return {
+        **FILTERED,
+        "measures": [*SUMS],
+        "group_by": [*groups],
+        "attribution_models": [model],
+        **parameters,
+    }
 
 
 COHORTS = {
@@ -65,7 +71,7 @@ QUESTIONS: tuple[tuple[Callable[..., Any], dict[str, Any]], ...] = (
 )
 
 
-def at(day: str) -> int:
+def noon(day: str) -> int:
     """Return the milliseconds since 1970 at noon of a day in 2026."""
     return round(datetime.fromisoformat(f"2026-{day}T12:00").replace(tzinfo=UTC).timestamp() * 1000)
 
@@ -78,65 +84,71 @@ def arrive(*items: Any) -> Callable[[World], None]:
     return carry
 
 
-def step(what: str, pick: int = 0, other: int = 0, value: str | None = None) -> Callable[[World], None]:
-    return lambda world: carry_out(world, Change(what, pick, other, value))
+def step(
+    kind: str, number: int = 0, second_number: int = 0, value: str | None = None
+) -> Callable[[World], None]:
+    return lambda world: carry_out(world, Change(kind, number, second_number, value))
 
 
-def do(work: Callable[[AsyncConnection, int], Any]) -> Callable[[World], None]:
+def make_step(work: Callable[[AsyncConnection, int], Any]) -> Callable[[World], None]:
     return lambda world: world.run(lambda connection: work(connection, world.space_id))
 
 
 def setting(name: str, value: str) -> Callable[[World], None]:
-    return do(lambda connection, space_id: change_space(connection, space_id, read_changes({name: value})))
+    return make_step(
+        lambda connection, space_id: change_space(connection, space_id, read_changes({name: value}))
+    )
 
 
 def rate(value: int) -> Callable[[World], None]:
     rates = [
         {"date": f"2026-0{month}-01", "base": "EUR", "currency": "USD", "rate": value} for month in (2, 3, 4)
     ]
-    return do(lambda connection, space_id: put_rates(connection, space_id, read_rates({"rates": rates})))
+    return make_step(
+        lambda connection, space_id: put_rates(connection, space_id, read_rates({"rates": rates}))
+    )
 
 
-def buy(who: str, day: str, amount: str, **more: Any) -> Any:
-    return event(email=who, event_time=at(day), amount=amount, **more)
+def buy(person: str, day: str, amount: str, **columns: Any) -> Any:
+    return event(email=person, event_time=noon(day), amount=amount, **columns)
 
 
-def see(who: str, day: str, source: str, **more: Any) -> Any:
-    return touch(email=who, occurred_at=at(day), source=source, **more)
+def make_touch(person: str, day: str, source: str, **columns: Any) -> Any:
+    return touch(email=person, occurred_at=noon(day), source=source, **columns)
 
 
 MOST_UNNOTICED = 5 if IS_LONG else 10
 """How many changes may go unnoticed. An ordinary run asks only a third of the questions after each change."""
 BEGINNING = arrive(
-    see("a@acme.com", "02-20", "google_ads", campaign_id="11"),
-    see("a@acme.com", "03-01", "email"),
-    see("b@corp.de", "03-02", "facebook_ads", campaign_id="12", url="https://a.example/?utm_source=fb-paid"),
-    touch(trk_token="t1", occurred_at=at("03-03"), source="referral"),
+    make_touch("a@acme.com", "02-20", "google_ads", campaign_id="11"),
+    make_touch("a@acme.com", "03-01", "email"),
+    make_touch("b@corp.de", "03-02", "facebook_ads", campaign_id="12", url="https://a.example/?utm_source=fb-paid"),
+    touch(trk_token="t1", occurred_at=noon("03-03"), source="referral"),
     buy("a@acme.com", "03-05", "100"),
     buy("a@acme.com", "04-05", "40"),
     buy("b@corp.de", "03-20", "70", currency="EUR"),
-    event(trk_token="t1", event_time=at("03-25"), amount="10"),
+    event(trk_token="t1", event_time=noon("03-25"), amount="10"),
 )  # fmt: skip
 CHANGES: tuple[tuple[str, Callable[[World], None]], ...] = (
     ("a rate", rate(2)),
     ("another rate", rate(3)),
     ("an event", arrive(buy("a@acme.com", "05-01", "25"))),
     ("an earlier order", arrive(buy("b@corp.de", "02-10", "5"))),
-    ("a late touch", arrive(see("b@corp.de", "02-05", "email"))),
-    ("a merge", arrive(person(email="a@acme.com", trk_token="t1", occurred_at=at("05-02")))),
+    ("a late touch", arrive(make_touch("b@corp.de", "02-05", "email"))),
+    ("a merge", arrive(person(email="a@acme.com", trk_token="t1", occurred_at=noon("05-02")))),
     ("an unmerge", step("unmerge")),
-    ("a company", step("attach", pick=1, other=0)),
-    ("no company", step("detach", pick=0)),
+    ("a company", step("attach", number=1, second_number=0)),
+    ("no company", step("detach", number=0)),
     ("a contact field", step("fields", value="gold")),
-    ("an ad name", do(lambda c, space_id: put_names(c, space_id, [AdName("campaign", "11", "Spring")]))),
+    ("an ad name", make_step(lambda c, space: put_names(c, space, [AdName("campaign", "11", "Spring")]))),
     ("an amount", step("amount", value="55")),
-    ("a source name", step("source_name", pick=3, other=1)),
+    ("a source name", step("source_name", number=3, second_number=1)),
     ("a time zone", setting("timezone", "Asia/Tokyo")),
     ("a half-life", setting("half_life_days", "1")),
     ("a currency", setting("currency", "EUR")),
     ("a trained model", lambda world: plant(world, {"email": 1, "facebook_ads": 9})),
-    ("a deletion", step("delete", pick=1)),
-    ("an erasure", step("erase", pick=1)),
+    ("a deletion", step("delete", number=1)),
+    ("an erasure", step("erase", number=1)),
 )  # fmt: skip
 
 
@@ -144,12 +156,12 @@ def plant(world: World, weights: dict[str, int]) -> None:
     plant_trained_model(world.connection, world.space_id, "new", "purchase", weights)
 
 
-def ask(court: Court, space_id: int, cache: Cache, places: Iterable[int]) -> list[Any]:
+def ask(court: Court, space_id: int, cache: Cache, indexes: Iterable[int]) -> list[Any]:
     """Return the answers to the questions at these indexes, with a cache."""
     with pytest.MonkeyPatch.context() as patch:
         for module in MODULES:
             patch.setattr(module, "cache", cache)
-        questions = [QUESTIONS[index] for index in places]
+        questions = [QUESTIONS[index] for index in indexes]
         return [
             court.runner.run(answer(court.reader, space_id, dict(question))) for answer, question in questions
         ]

@@ -25,12 +25,12 @@ def court(connection: psycopg.Connection, database_url: str) -> Iterator[ChangeC
 def test_it_works(court: ChangeCourt) -> None:
     court.judge_many()
     tried_elsewhere = {ChangeCause.HALF_LIFE, ChangeCause.RATES, *OF_SPEND}
-    assert {*court.seen} == {*ChangeCause} - tried_elsewhere, "the histories have every cause"
-    missed_faults = {name for name, plant in FAULTS.items() if not any(map(_planted(plant), court.cases))}
+    assert {*court.cause_counts} == {*ChangeCause} - tried_elsewhere, "the histories have every cause"
+    missed_faults = {name for name, plant in FAULTS.items() if not any(map(_make_check(plant), court.cases))}
     assert missed_faults == set()
 
 
-def _planted(plant: Plant) -> Callable[[Case], bool]:
+def _make_check(plant: Plant) -> Callable[[Case], bool]:
     """Return a function that checks whether a planted fault affects a case."""
 
     def is_different(case: Case) -> bool:

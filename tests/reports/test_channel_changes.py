@@ -67,7 +67,7 @@ def test_it_works(api: Api) -> None:
 
 @pytest.mark.usefixtures("space")
 @pytest.mark.parametrize(
-    "changed",
+    "change",
     [
         {"compare": "none"},
         {"group_by": "source"},
@@ -77,8 +77,8 @@ def test_it_works(api: Api) -> None:
         {"start_date": "2026-04-01 00:00:00", "end_date": "2026-04-30 23:59:59"},
     ],
 )
-def test_other_reports_have_none(api: Api, changed: dict[str, Any]) -> None:
-    assert ask(api, **changed)["channel_changes"] is None
+def test_other_reports_have_none(api: Api, change: dict[str, Any]) -> None:
+    assert ask(api, **change)["channel_changes"] is None
 
 
 @pytest.mark.usefixtures("space")
@@ -96,7 +96,7 @@ def test_parts_add_up_in_random_spaces(stage: Stage, api: Api) -> None:
         world = World(stage.connection, stage.space_id)
         world.begin(zone, None)
         for _ in range(5):
-            some_sales(dice, stage, zone, ("EUR",), first=date(2026, 4, 20))
+            some_sales(dice, stage, zone, ("EUR",), first_day=date(2026, 4, 20))
         for model in ("last_touch", dice.choice(("linear", "u_shaped", "time_decay"))):
             parameters = {"attribution_model": model, "event_names": ["purchase"]}
             answer = ask(api, **parameters)

@@ -21,15 +21,15 @@ def _put(name: str, change: Callable[..., Any]) -> Plant:
     return lambda patch: patch.setattr(cohorts, name, change)
 
 
-def _own_path(each: Conversion, _first: Conversion) -> Sequence[Any]:
-    return each.window
+def _own_path(conversion: Conversion, _first: Conversion) -> Sequence[Any]:
+    return conversion.window
 
 
 def _contacts(event: Event, **_: bool) -> object:
     return event.contact_id
 
 
-def _of_utc(event: Event, _facts: Facts) -> date:
+def _utc_month(event: Event, _facts: Facts) -> date:
     return event.event_time.astimezone(UTC).date().replace(day=1)
 
 
@@ -48,10 +48,10 @@ def _every_event_buys(patch: pytest.MonkeyPatch) -> None:
 
 
 WRONG: dict[str, Plant] = {
-    "a later order has credit of its own": _put("path_of_customer", _own_path),
-    "every contact of a company is a customer": _put("customer_of", _contacts),
-    "months are those of UTC": _put("month_of", _of_utc),
-    "of orders in one second the later comes first": _put("_in_order", _last_order_first),
+    "a later order has credit of its own": _put("customer_path", _own_path),
+    "every contact of a company is a customer": _put("find_customer", _contacts),
+    "months are those of UTC": _put("event_month", _utc_month),
+    "of orders in one second the later comes first": _put("_order_key", _last_order_first),
     "a refund is a purchase": _every_event_buys,
     **{
         name: FAULTS[name]
@@ -73,4 +73,4 @@ FOUND_SOON = {
 
 def test_it_works(court: Court) -> None:
     court.subject = COHORTS
-    court.judge_random(seconds=3, faults=WRONG, rare=WRONG.keys() - FOUND_SOON)
+    court.judge_random(seconds=3, faults=WRONG, rare_faults=WRONG.keys() - FOUND_SOON)

@@ -23,21 +23,21 @@ TODAY = datetime.now(UTC).date()
 DECODE = msgspec.json.Decoder(float_hook=Decimal).decode
 
 
-def month(ago: int) -> str:
+def month(months_ago: int) -> str:
     """Return an earlier month, in the format of reports."""
-    return f"{months_after(TODAY, -ago):%Y-%m}"
+    return f"{months_after(TODAY, -months_ago):%Y-%m}"
 
 
-def moment(ago: int, day: int = 10) -> str:
-    return f"{month(ago)}-{day:02} 12:00:00+00"
+def moment(months_ago: int, day: int = 10) -> str:
+    return f"{month(months_ago)}-{day:02} 12:00:00+00"
 
 
 WHOLE = {"period": f"{month(5)}-01 to {TODAY}"}
 
 
-def spent(ago: int, platform: str, amount: Any, **also: Any) -> dict[str, Any]:
-    return {"date": f"{month(ago)}-03", "platform": platform, "amount": amount, "currency": "EUR",
-            **also}  # fmt: skip
+def spend_row(months_ago: int, platform: str, amount: Any, **columns: Any) -> dict[str, Any]:
+    return {"date": f"{month(months_ago)}-03", "platform": platform, "amount": amount, "currency": "EUR",
+            **columns}  # fmt: skip
 
 
 def put(api: Api, *rows: Any) -> None:
@@ -78,7 +78,7 @@ def space(stage: Stage) -> Stage:
 
 @pytest.mark.usefixtures("space")
 def test_it_works(api: Api) -> None:
-    put(api, spent(3, "tiktok", 60), spent(2, "tiktok", 10), spent(3, "billboard", 5))
+    put(api, spend_row(3, "tiktok", 60), spend_row(2, "tiktok", 10), spend_row(3, "billboard", 5))
     answer = report(api, attribution_model="linear")
     by_key = {row["key"]: row for row in answer["cohorts"] if row["new_customers"]}
     google, email = by_key["tiktok_ads"], by_key["email"]
@@ -110,7 +110,10 @@ def test_all_spend_is_in_a_row_or_unmatched(api: Api, space: Stage, group: str) 
     contact = space.contact()
     space.touchpoint(contact, "instagram_ads", occurred_at=moment(3, 8))
     space.event(contact, amount=5, event_time=moment(3))
-    put(api, spent(3, "tiktok", 60), spent(3, "meta", 30), spent(3, "instagram", 7), spent(3, "youtube", 2))
+    put(
+        api, spend_row(3, "tiktok", 60), spend_row(3, "meta", 30), spend_row(3, "instagram", 7),
+        spend_row(3, "youtube", 2),
+    )  # fmt: skip
     answer = report(api, group_by=group)
     spend = sum(row["spend"] or 0 for row in answer["groups"])
     unmatched = sum(row["spend"] for row in answer["unmatched"])
@@ -140,7 +143,7 @@ def test_without_its_spend_a_key_has_no_contribution(
     contact = space.contact()
     space.touchpoint(contact, "instagram_ads", occurred_at=moment(3, 8))
     space.event(contact, amount=5, event_time=moment(3))
-    put(api, spent(3, "tiktok", 60), spent(3, "meta", 30))
+    put(api, spend_row(3, "tiktok", 60), spend_row(3, "meta", 30))
     answer = report(api, group_by=group, attribution_model="linear")
     assert {row["key"] for row in answer["groups"] if row["contribution"] is not None} == known
     assert {row["key"] for row in answer["cohorts"] if row["contribution"] is not None} == known
@@ -149,20 +152,20 @@ def test_without_its_spend_a_key_has_no_contribution(
 
 @pytest.mark.usefixtures("space")
 def test_payback_after_the_cost_rate(api: Api, space: Stage) -> None:
-    put(api, spent(3, "tiktok", 60))
+    put(api, spend_row(3, "tiktok", 60))
     space.connection.execute("UPDATE spaces SET cost_rate = 50 WHERE id = %s", (space.space_id,))
     (row,) = report(api, only="source:tiktok_ads", attribution_model="first_touch")["cohorts"]
     assert (row["payback"], row["payback_month"]) == ("reached", 1)
     assert row["contribution"] == [-10, Decimal("5.005"), Decimal("5.005"), Decimal("8.505")]
-    put(api, spent(3, "tiktok", 80))
+    put(api, spend_row(3, "tiktok", 80))
     (row,) = report(api, only="source:tiktok_ads", attribution_model="first_touch")["cohorts"]
     assert (row["payback"], row["payback_month"]) == ("not_yet", None)
 
 
 @pytest.mark.usefixtures("space")
 def test_campaigns_of_a_source(api: Api) -> None:
-    put(api, spent(3, "tiktok", 60, account_id="1", campaign_id="4711", campaign_name="Spring"),
-        spent(3, "tiktok", 75, account_id="1"), spent(3, "meta", 9))  # fmt: skip
+    put(api, spend_row(3, "tiktok", 60, account_id="1", campaign_id="4711", campaign_name="Spring"),
+        spend_row(3, "tiktok", 75, account_id="1"), spend_row(3, "meta", 9))  # fmt: skip
     answer = report(api, group_by="campaign", only="source:tiktok_ads", attribution_model="linear")
     assert figures(answer["cohorts"], "key", "name", "new_customers", "spend") == [["4711", "Spring", 1, 60]]
     assert answer["unattributed"] is None
@@ -192,7 +195,7 @@ def test_companies_as_customers(api: Api, space: Stage) -> None:
 
 @pytest.mark.usefixtures("space")
 def test_each_day_has_its_own_rate(api: Api) -> None:
-    put(api, spent(3, "tiktok", 10, currency="USD"))
+    put(api, spend_row(3, "tiktok", 10, currency="USD"))
     day = f"{month(3)}-03"
     assert report(api)["left_out_spend"] == [
         {"currency": "USD", "amount": 10, "first_day": day, "last_day": day}
@@ -205,7 +208,7 @@ def test_each_day_has_its_own_rate(api: Api) -> None:
 
 @pytest.mark.usefixtures("space")
 def test_as_csv(api: Api) -> None:
-    put(api, spent(3, "tiktok", 60))
+    put(api, spend_row(3, "tiktok", 60))
     text = api.get(
         "/reports/cohorts", params={**WHOLE, "attribution_model": "linear"}, accept="text/csv"
     ).text
@@ -269,7 +272,7 @@ def test_random_ledgers_and_paybacks(api: Api, space: Stage) -> None:
             amount = Decimal(rng.randrange(-500, 5_000)) / 100
             space.event(contact, amount=amount, event_time=moment(rng.randrange(1, 6), 10))
     put(api, *(
-        spent(ago, platform, str(Decimal(rng.randrange(20_000)) / 100), account_id=f"{ago}")
+        spend_row(ago, platform, str(Decimal(rng.randrange(20_000)) / 100), account_id=f"{ago}")
         for ago in range(1, 6) for platform in ("tiktok", "meta", "billboard")
     ))  # fmt: skip
     space.connection.execute("UPDATE spaces SET cost_rate = 30 WHERE id = %s", (space.space_id,))

@@ -34,7 +34,7 @@ def report(api: Api, **parameters: Any) -> dict[str, Any]:
     return response.json()
 
 
-def sell(stage: Stage, days: int, late: float = 25) -> int:
+def sell(stage: Stage, days: int, late_amount: float = 25) -> int:
     """Store 75 for every day immediately, and some more a day late; yesterday's late part is still
     missing.
     """
@@ -45,7 +45,7 @@ def sell(stage: Stage, days: int, late: float = 25) -> int:
         columns = {"event_time": noon(ago), "sender": "api_key"}
         stage.event(contact_id, amount=Decimal(75), received_at=noon(ago), **columns)
         if ago > 1:
-            stage.event(contact_id, amount=Decimal(late), received_at=noon(ago - 1), **columns)
+            stage.event(contact_id, amount=Decimal(late_amount), received_at=noon(ago - 1), **columns)
     return contact_id
 
 
@@ -70,7 +70,7 @@ def test_it_works(api: Api, stage: Stage) -> None:
 
 
 def test_what_is_imported_is_not_late(api: Api, stage: Stage) -> None:
-    contact_id = sell(stage, 70, late=0)
+    contact_id = sell(stage, 70, late_amount=0)
     stage.event(contact_id, amount=Decimal(500), event_time=noon(40), received_at=noon(2),
                 sender="import")  # fmt: skip
     assert report(api)["completeness"]["days"] == []
@@ -114,7 +114,7 @@ def test_by_touch_date(api: Api, stage: Stage) -> None:
     assert email_completeness["reason"] == "too_little_history", "filters are of the past, too"
 
 
-def simulated(dice: Generator, days: int) -> Any:
+def simulate_revenue(dice: Generator, days: int) -> Any:
     """Return a Space's revenue by day and by its age on arrival: with weekdays, growth, good and bad days,
     orders of any size, and a random lag.
     """
@@ -135,7 +135,7 @@ def test_four_days_in_five_end_up_in_their_interval() -> None:
     dice, hits, off = np.random.default_rng(20), [], []
     for _ in range(SPACES):
         days = int(dice.integers(90, 220))
-        by_age = simulated(dice, days)
+        by_age = simulate_revenue(dice, days)
         final = by_age.sum(axis=1)
         for age in range(HORIZON):
             by_age[days - 1 - age, age + 1 :] = 0
@@ -163,18 +163,18 @@ def test_the_ends_of_the_interval() -> None:
 
 
 def test_what_there_is_of_history() -> None:
-    def of(days: int, known_from: int = 0, value: float = 1.0) -> Any:
+    def estimate_days(days: int, first_known_age: int = 0, value: float = 1.0) -> Any:
         dates = [FIRST + offset * DAY for offset in range(days)]
         by_age = np.full((days, HORIZON + 1), value)
-        return estimate(ArrivedFigures(dates, by_age, known_from), dates[-1] + DAY, dates)
+        return estimate(ArrivedFigures(dates, by_age, first_known_age), dates[-1] + DAY, dates)
 
     least = LEAST_HISTORY + HORIZON
-    assert of(least).reason is None
-    assert of(least - 1).reason is NoEstimate.TOO_LITTLE_HISTORY
-    assert of(least, 1).reason is NoEstimate.TOO_LITTLE_HISTORY
-    assert of(least, value=0).reason is NoEstimate.TOO_LITTLE_HISTORY
-    assert of(least, value=-1).reason is NoEstimate.TOO_LITTLE_HISTORY
-    assert len(of(400).days) == HORIZON, "one that has reached the horizon is complete"
+    assert estimate_days(least).reason is None
+    assert estimate_days(least - 1).reason is NoEstimate.TOO_LITTLE_HISTORY
+    assert estimate_days(least, 1).reason is NoEstimate.TOO_LITTLE_HISTORY
+    assert estimate_days(least, value=0).reason is NoEstimate.TOO_LITTLE_HISTORY
+    assert estimate_days(least, value=-1).reason is NoEstimate.TOO_LITTLE_HISTORY
+    assert len(estimate_days(400).days) == HORIZON, "one that has reached the horizon is complete"
 
 
 @pytest.mark.parametrize("days", [0, 1, HORIZON])

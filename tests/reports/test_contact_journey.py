@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.conftest import API
 from tests.events.test_long_paths import TOUCHPOINTS
 from tests.support.factories import NOON, Stage, make_stage
-from tests.support.reading_fixtures import Api, shown_in_journeys
+from tests.support.reading_fixtures import Api, journey_items
 
 MOST_PAGES = 100
 
@@ -46,7 +46,7 @@ def test_it_works(api: Api, stage: Stage) -> None:
     stage.event(contact_id, event_time=NOON + timedelta(days=1), amount=5)
     for hide in (0, 1):
         params = {"include_events": 1, "hide_direct_touchpoints": hide}
-        expected_items = shown_in_journeys(api.get(f"/contacts/{contact_id}", params=params).json()["events"])
+        expected_items = journey_items(api.get(f"/contacts/{contact_id}", params=params).json()["events"])
         page = journey(api, contact_id, hide_direct_touchpoints=hide)
         assert page["data"] == expected_items
         assert (page["next_cursor"], page["prev_cursor"]) == (None, None)

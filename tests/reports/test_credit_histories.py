@@ -23,7 +23,7 @@ from headwater.spaces.spaces import fetch_space
 from tests.reports.court import Court
 from tests.reports.histories import History, histories
 from tests.reports.playing import World, new_world, play
-from tests.reports.questions import some_question, with_one_model
+from tests.reports.questions import keep_one_model, some_question
 from tests.support.campaigns import campaign_size
 from tests.support.report_model.question import GROUPS
 
@@ -55,7 +55,7 @@ def test_it_works(court: Court) -> None:
 
 def some_query(world: World, dice: Random) -> ReportQuery:
     """Return a random report with one model and only measures that a list adds up to."""
-    question = with_one_model(some_question(dice))
+    question = keep_one_model(some_question(dice))
     for name in ("order_by", "compare"):
         question.pop(name, None)
     question |= {"measures": MEASURES, "limit": 1000, "group_by": [dice.choice(GROUPS)]}
@@ -91,9 +91,9 @@ def check_row(world: World, dice: Random, query: ReportQuery, report: ReportResu
     only = (*conditions, KeyCondition(group, key))
     list_query = as_list(replace(query, filters=replace(query.filters, only=only)))
     figures = in_words(row.figures)
-    assert totals(world, dice, list_query) == expected(figures, "events", "revenue")
+    assert totals(world, dice, list_query) == expected_totals(figures, "events", "revenue")
     touched_query = replace(list_query, credit=CreditFilter.TOUCHED)
-    assert totals(world, dice, touched_query) == expected(figures, "touched_events", "touched_revenue")
+    assert totals(world, dice, touched_query) == expected_totals(figures, "touched_events", "touched_revenue")
 
 
 def check_everything(world: World, dice: Random, query: ReportQuery, report: ReportResult) -> None:
@@ -106,19 +106,19 @@ def check_everything(world: World, dice: Random, query: ReportQuery, report: Rep
         total["credited_events"], total["credited_revenue"],
     )  # fmt: skip
     if query.of_some_touches:
-        assert credited_totals == expected(total, "events", "revenue")
+        assert credited_totals == expected_totals(total, "events", "revenue")
     if report.overall is not None:
         overall_figures = in_words(report.overall.figures)
         all_totals = totals(world, dice, replace(list_query, credit=CreditFilter.ALL))
-        assert all_totals == expected({**total, **pick(overall_figures)}, "events", "revenue")
+        assert all_totals == expected_totals({**total, **pick(overall_figures)}, "events", "revenue")
     if report.unattributed is None:
         return
     unattributed_totals = totals(world, dice, replace(list_query, credit=CreditFilter.UNATTRIBUTED))
-    assert unattributed_totals == of_nobody(report.unattributed.row.figures)
+    assert unattributed_totals == check_unattributed(report.unattributed.row.figures)
     for reason in REASONS:
         row = next(row for name, row in report.unattributed.reasons.items() if name == reason.value)
         reason_totals = totals(world, dice, replace(list_query, credit=reason))
-        assert reason_totals == of_nobody(row.figures)
+        assert reason_totals == check_unattributed(row.figures)
 
 
 def as_list(query: ReportQuery, **changes: Any) -> CreditsQuery:
@@ -137,13 +137,13 @@ def pick(figures: dict[str, Any]) -> dict[str, Any]:
     return {name: figures[name] for name in ("events", "revenue")}
 
 
-def expected(figures: dict[str, Any], events: str, amount: str) -> CreditTotals:
+def expected_totals(figures: dict[str, Any], events: str, amount: str) -> CreditTotals:
     return CreditTotals(
         figures[events], figures[amount], figures["credited_events"], figures["credited_revenue"]
     )
 
 
-def of_nobody(figures: Figures) -> CreditTotals:
+def check_unattributed(figures: Figures) -> CreditTotals:
     """Return the totals of events without credit: all of their revenue counts."""
     words = in_words(figures)
     assert words["credited_events"] == words["events"]

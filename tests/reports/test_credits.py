@@ -162,7 +162,7 @@ def test_by_date_of_the_touch(api: Api, stage: Stage) -> None:
      ("attribution_model", {"attribution_model": "magic"}), ("cursor", {"cursor": "x"}),
      ("only", {"only": "x"}), ("period", {"period": "today"})],
 )  # fmt: skip
-def test_what_is_refused(api: Api, field: str, parameters: dict[str, Any]) -> None:
+def test_bad_parameters_are_refused(api: Api, field: str, parameters: dict[str, Any]) -> None:
     response = api.get("/reports/credits", params={**RANGE, **parameters})
     assert response.status_code == 422
     assert list(response.json()["errors"]) == [field]

@@ -22,19 +22,19 @@ FIRST = date(2026, 4, 30).toordinal()
 HISTORIES = campaign_size("HEADWATER_HISTORIES", 2, 1000)
 
 
-def rate(day: str, base: str, currency: str, worth: float | str) -> dict[str, Any]:
-    return {"date": day, "base": base, "currency": currency, "rate": worth}
+def rate(day: str, base: str, currency: str, value: float | str) -> dict[str, Any]:
+    return {"date": day, "base": base, "currency": currency, "rate": value}
 
 
 def put_rates(api: Api, *rates: Any) -> httpx.Response:
     return api.send("PUT", "/rates", json={"rates": rates})
 
 
-def sale(stage: Stage, day: str, amount: str | float, currency: str | None, **also: Any) -> int:
+def sale(stage: Stage, day: str, amount: str | float, currency: str | None, **columns: Any) -> int:
     """Store a sale as the pipeline does."""
     event_id = stage.event(
-        also.pop("contact_id", None) or stage.contact(), event_name="purchase",
-        event_time=f"{day} 12:00:00+00", amount=amount, currency=currency, **also,
+        columns.pop("contact_id", None) or stage.contact(), event_name="purchase",
+        event_time=f"{day} 12:00:00+00", amount=amount, currency=currency, **columns,
     )  # fmt: skip
     if currency:
         stage.connection.execute(
@@ -184,12 +184,12 @@ def test_random_histories_equal_the_plain_model(api: Api, space: Stage) -> None:
         for day, amount, currency in sales:
             sale(space, f"2026-05-{day:02}", str(amount), currency)
         for target in ("EUR", "USD"):
-            expected = sum(converted(*sale_row, target, rates) for sale_row in sales)
+            expected = sum(convert(*sale_row, target, rates) for sale_row in sales)
             answer = report(api, currency=target)
             assert Decimal(str(answer["totals"]["revenue"])) == expected, (seed, target)
 
 
-def converted(
+def convert(
     day: int, amount: Decimal, currency: str | None, target: str,
     rates: dict[tuple[int, str], Decimal],
 ) -> Decimal:  # fmt: skip

@@ -17,8 +17,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from tests.support.report_model.clock import Period, compared
-from tests.support.report_model.credit import credits_of, shared_out
+from tests.support.report_model.clock import Period, comparison_period
+from tests.support.report_model.credit import share_credit, share_out
 from tests.support.report_model.facts import Contact, Event, Facts, TagSet, Touchpoint
 from tests.support.report_model.paths import make_paths
 from tests.support.report_model.question import read_question
@@ -34,7 +34,7 @@ def moment(day: int, hour: int = 12, month: int = 5) -> datetime:
     return datetime(2026, month, day, hour, tzinfo=UTC)
 
 
-def drawn(zone: str = "UTC") -> Facts:
+def make_facts(zone: str = "UTC") -> Facts:
     return Facts(
         ZoneInfo(zone),
         events=[
@@ -59,13 +59,13 @@ def drawn(zone: str = "UTC") -> Facts:
     )  # fmt: skip
 
 
-def report(*measures: str, facts: Facts | None = None, **rest: Any) -> Report:
-    return make_report(facts or drawn(), read_question({"measures": measures, **MAY, **rest}))
+def report(*measures: str, facts: Facts | None = None, **options: Any) -> Report:
+    return make_report(facts or make_facts(), read_question({"measures": measures, **MAY, **options}))
 
 
-def rows(told: Report) -> dict[Any, list[Fraction | None]]:
-    keys = [row.keys[0] if len(row.keys) == 1 else row.keys for row in told.rows]
-    return {key: [*row.figures.values()] for key, row in zip(keys, told.rows, strict=True)}
+def rows(answer: Report) -> dict[Any, list[Fraction | None]]:
+    keys = [row.keys[0] if len(row.keys) == 1 else row.keys for row in answer.rows]
+    return {key: [*row.figures.values()] for key, row in zip(keys, answer.rows, strict=True)}
 
 
 def test_it_works() -> None:
@@ -99,7 +99,7 @@ def test_money_and_people() -> None:
 
 
 def test_a_first_order_is_that_of_the_named_events() -> None:
-    facts = drawn()
+    facts = make_facts()
     facts.events.append(Event(99, DEE, None, moment(2, month=1), "upsell_purchase", Decimal(5)))
     assert report("new_customers", facts=facts).total.figures == {"new_customers": 3}
     only = report("new_customers", facts=facts, event_names=["purchase"], amount_min=10)
@@ -107,7 +107,7 @@ def test_a_first_order_is_that_of_the_named_events() -> None:
 
 
 def test_why_events_are_credited_to_nobody() -> None:
-    facts = drawn()
+    facts = make_facts()
     facts.events.append(Event(107, BOB, None, moment(1), amount=Decimal(7)))
     result = report("credited_revenue", "touched_events", facts=facts, group_by=["source"],
                     attribution_model="last_platform_touch")  # fmt: skip
@@ -122,7 +122,7 @@ def test_why_events_are_credited_to_nobody() -> None:
 
 
 def test_the_ends_of_a_window_belong_to_it() -> None:
-    facts = drawn()
+    facts = make_facts()
     facts.touchpoints.append(Touchpoint(16, CEM, None, moment(5, 6), "sms"))
     week = {"group_by": ["source"], "attribution_window": 7, "facts": facts}
     assert rows(report("touched_revenue", **week))["sms"] == [20]
@@ -208,22 +208,22 @@ def test_by_the_date_of_the_touch() -> None:
 
 
 def test_comparisons() -> None:
-    facts = drawn()
+    facts = make_facts()
     facts.events.append(Event(98, DEE, None, moment(1, 0, month=4), amount=Decimal(40)))
     result = report("revenue", "share", facts=facts, group_by=["day"], compare="previous_period")
     assert result.compared_period == Period(datetime(2026, 4, 1), datetime(2026, 4, 30, 23, 59, 59))  # noqa: DTZ001
-    assert result.total.before == {"revenue": 40, "share": 1}
+    assert result.total.comparison == {"revenue": 40, "share": 1}
     assert result.total.change == {"revenue": Fraction("2.75"), "share": 0}
     facts.events.append(Event(97, DEE, None, moment(31), amount=Decimal(1)))
     result = report("revenue", facts=facts, group_by=["day"], compare="previous_period")
     assert result.rows[-2].keys == ("2026-05-31",)
-    assert result.rows[-2].before is None
-    assert result.rows[0].before == {"revenue": 0}
+    assert result.rows[-2].comparison is None
+    assert result.rows[0].comparison == {"revenue": 0}
     assert result.rows[0].change == {"revenue": None}
 
 
 @pytest.mark.parametrize(
-    ("start", "end", "before"),
+    ("start", "end", "comparison"),
     [
         ("2026-03-01 00:00:00", "2026-03-31 23:59:59", "2026-02-01 00:00:00/2026-02-28 23:59:59"),
         ("2026-04-01 00:00:00", "2026-06-30 23:59:59", "2026-01-01 00:00:00/2026-03-31 23:59:59"),
@@ -232,12 +232,12 @@ def test_comparisons() -> None:
         ("2026-05-02 00:00:00", "2026-05-03 23:59:59", "2026-04-30 00:00:00/2026-05-01 23:59:59"),
     ],
 )
-def test_what_a_period_is_compared_with(start: str, end: str, before: str) -> None:
-    compared_period = compared(
+def test_what_a_period_is_compared_with(start: str, end: str, comparison: str) -> None:
+    compared_period = comparison_period(
         Period(datetime.fromisoformat(start), datetime.fromisoformat(end)), "previous_period"
     )
     assert compared_period is not None
-    assert f"{compared_period.start}/{compared_period.end}" == before
+    assert f"{compared_period.start}/{compared_period.end}" == comparison
 
 
 def test_clock_changes() -> None:
@@ -258,20 +258,20 @@ def test_clock_changes() -> None:
 
 
 def test_odd_cents_go_to_the_largest_remainders() -> None:
-    assert shared_out(100, [Fraction(1, 3)] * 3) == [34, 33, 33]
+    assert share_out(100, [Fraction(1, 3)] * 3) == [34, 33, 33]
     # 0.07 split 40, 10, 10 and 40 percent: 2.8, 0.7, 0.7 and 2.8 units.
     ends, inner = Fraction(2, 5), Fraction(1, 10)
-    assert shared_out(7, [ends, inner, inner, ends]) == [3, 1, 0, 3]
+    assert share_out(7, [ends, inner, inner, ends]) == [3, 1, 0, 3]
     path = [Touchpoint(n, ADA, None, moment(1), "email") for n in range(3)]
     event = Event(1, ADA, None, moment(2), amount=Decimal("-0.001"))
-    assert [credit.amount for credit in credits_of("linear", event, path, {})] == [
+    assert [credit.amount for credit in share_credit("linear", event, path, {})] == [
         Fraction(-1, 1000), 0, 0,
     ]  # fmt: skip
 
 
 def test_paths() -> None:
-    paths = make_paths(drawn(), read_question({"measures": ["events"], **MAY}))
-    assert [(way.steps, way.more, tally.events, tally.revenue) for way, tally in paths.ways] == [
+    paths = make_paths(make_facts(), read_question({"measures": ["events"], **MAY}))
+    assert [(way.steps, way.further_steps, tally.events, tally.revenue) for way, tally in paths.ways] == [
         (("direct",), 0, 2, 60), (("google_ads", "email"), 0, 2, 70),
     ]  # fmt: skip
     assert [tally.days for _, tally in paths.ways] == [Fraction("0.875"), 3]

@@ -16,7 +16,7 @@ RARE = (
 
 
 def test_it_works(court: Court) -> None:
-    court.judge_random(seconds=4, faults=FAULTS, rare=RARE)
+    court.judge_random(seconds=4, faults=FAULTS, rare_faults=RARE)
 
 
 def test_a_name_that_is_applied_to_the_past(court: Court) -> None:

@@ -41,8 +41,8 @@ def read(api: Api, **parameters: Any) -> str:
     return response.json()["snapshot"]
 
 
-def changes(api: Api, since: str, **parameters: Any) -> dict[str, Any]:
-    response = api.get("/reports/changes", params={**OCTOBER, **BY_SOURCE, "since": since, **parameters})
+def changes(api: Api, start: str, **parameters: Any) -> dict[str, Any]:
+    response = api.get("/reports/changes", params={**OCTOBER, **BY_SOURCE, "since": start, **parameters})
     assert response.status_code == 200, response.text
     return response.json()
 
@@ -284,7 +284,7 @@ def test_as_csv(api: Api, shop: Stage) -> None:
     ],
 )
 @pytest.mark.usefixtures("shop")
-def test_what_cannot_be_split(api: Api, parameters: dict[str, Any], field: str) -> None:
+def test_other_measures_are_refused(api: Api, parameters: dict[str, Any], field: str) -> None:
     status, answer = refusal(api, read(api), parameters)
     assert (status, [*answer["errors"]]) == (422, [field])
 
@@ -293,7 +293,7 @@ def _other_period(_: Stage) -> dict[str, Any]:
     return {"end_date": "2025-10-30 23:59:59"}
 
 
-def _other_zone(shop: Stage) -> dict[str, Any]:
+def _change_zone(shop: Stage) -> dict[str, Any]:
     _set(shop, "UPDATE spaces SET timezone = 'Asia/Tokyo' WHERE id = %s")
     return {}
 
@@ -322,7 +322,7 @@ def _set(shop: Stage, statement: str) -> None:
 @pytest.mark.parametrize(
     ("do", "reason"),
     [
-        (_other_period, "other_question"), (_other_zone, "settings_changed"),
+        (_other_period, "other_question"), (_change_zone, "settings_changed"),
         (_restore, "other_past"), (_change_by_hand, "uncounted"), (_forget, "too_old"),
     ],
 )  # fmt: skip

@@ -55,15 +55,15 @@ def test_the_same_before_and_after_building(api: Api, stage: Stage) -> None:
     sell(stage)
     parameters = {"measures[]": ["revenue", "refunds", "average_order_value", "contacts"],
                   "group_by[]": ["source", "contact"]}  # fmt: skip
-    live = untimed(report(api, **parameters))
+    live = strip_snapshot(report(api, **parameters))
     forget_space(stage.connection, stage.space_id)
-    assert untimed(report(api, **parameters)) == live
+    assert strip_snapshot(report(api, **parameters)) == live
     while build_next(stage.connection, stage.space_id):
         pass
-    assert untimed(report(api, **parameters)) == live
+    assert strip_snapshot(report(api, **parameters)) == live
 
 
-def untimed(answer: dict[str, Any]) -> dict[str, Any]:
+def strip_snapshot(answer: dict[str, Any]) -> dict[str, Any]:
     """Return a report without its snapshot."""
     return {name: value for name, value in answer.items() if name != "snapshot"}
 
@@ -126,7 +126,7 @@ def test_by_date_of_the_touch(api: Api, stage: Stage) -> None:
      ("amount_max", {"amount_min": "5", "amount_max": "4"}), ("amount_min", {"amount_min": "x"}),
      ("date_basis", {"date_basis": "moon"}), ("limit", {"limit": "0"})],
 )  # fmt: skip
-def test_what_is_refused(api: Api, field: str, parameters: dict[str, Any]) -> None:
+def test_bad_parameters_are_refused(api: Api, field: str, parameters: dict[str, Any]) -> None:
     response = api.get("/reports", params={**MAY, **parameters})
     assert response.status_code == 422
     assert list(response.json()["errors"]) == [field]

@@ -24,7 +24,7 @@ def change_postings(world: World, _: Step) -> None:
     """Sometimes damage the postings, remove them (as right after an upgrade), or make sources common as in a
     Space with many events.
     """
-    dice = Random(len(world.done))
+    dice = Random(len(world.steps))
     if dice.random() < 0.3:
         world.connection.execute(
             f"UPDATE path_segments SET {dice.choice(CHANGES)}"
@@ -49,4 +49,4 @@ RARE = ("a company's path is its contact's",)
 
 def test_it_works(court: Court) -> None:
     court.subject, court.hooks = LISTS, (change_postings,)
-    court.judge_random(seconds=3, faults=WRONG, rare=RARE)
+    court.judge_random(seconds=3, faults=WRONG, rare_faults=RARE)

@@ -9,11 +9,11 @@ from headwater.attribution.paths.path_data import Column, PathData
 from headwater.reports.engine.dimensions import NO_KEY, Mapped
 
 
-@pytest.mark.parametrize("first", [0, 1 << 40])
-def test_it_works(first: int) -> None:
-    numbers = first + np.array([1, 300])
+@pytest.mark.parametrize("first_id", [0, 1 << 40])
+def test_it_works(first_id: int) -> None:
+    numbers = first_id + np.array([1, 300])
     group = Mapped(Column.TAG_SETS, numbers, np.array([7, 8]), of_touch=True)
-    assert group.keys(touches(first + np.array([300, 2, 1, 301]))).tolist() == [
+    assert group.keys(touches(first_id + np.array([300, 2, 1, 301]))).tolist() == [
         8, NO_KEY, 7, NO_KEY,
     ]  # fmt: skip
 

@@ -45,8 +45,8 @@ def test_it_works(court: Court) -> None:
 def every_figures(report: Report) -> Iterable[Figures]:
     for row in (*report.rows, report.total, *([report.overall] if report.overall else [])):
         yield row.figures
-        if row.before is not None:
-            yield row.before
+        if row.comparison is not None:
+            yield row.comparison
 
 
 def check_money(report: Report) -> None:
@@ -90,10 +90,10 @@ def check_paths(facts: Facts, question: Question) -> None:
     if not paths.left_out:
         parts.append([tally for _, tally in paths.ways])
     for tallies in parts:
-        assert _both(tallies) == _both([paths.total])
+        assert _add_tallies(tallies) == _add_tallies([paths.total])
 
 
-def _both(tallies: Iterable[Tally | None]) -> tuple[int, Fraction]:
+def _add_tallies(tallies: Iterable[Tally | None]) -> tuple[int, Fraction]:
     existing_tallies = [tally for tally in tallies if tally is not None]
     return sum(tally.events for tally in existing_tallies), _sum(tally.revenue for tally in existing_tallies)
 

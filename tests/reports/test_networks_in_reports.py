@@ -29,7 +29,7 @@ OWN = [f"network_{number:02}_ads" for number in range(24)]
 PLAIN_MODELS = [model for model in MODELS if model != "markov"]
 
 
-def tell(stage: Stage, paid: list[str], story: int) -> None:
+def store_story(stage: Stage, paid: list[str], story: int) -> None:
     """Store people who come through some of the sources and buy."""
     dice = Random(story)
     for _ in range(40):
@@ -45,7 +45,7 @@ def tell(stage: Stage, paid: list[str], story: int) -> None:
 
 
 @pytest.fixture
-def two(client: httpx.Client, connection: psycopg.Connection) -> tuple[Api, Api, list[str]]:
+def two_clients(client: httpx.Client, connection: psycopg.Connection) -> tuple[Api, Api, list[str]]:
     """The same story with listed sources, and with networks whose names sort in the same order."""
     names = dict(zip(LISTED, OWN, strict=False))
     apis: list[Api] = []
@@ -53,24 +53,24 @@ def two(client: httpx.Client, connection: psycopg.Connection) -> tuple[Api, Api,
         stage = make_stage(connection)
         for name in OWN:
             stage.network(name)
-        tell(stage, paid, 1)
+        store_story(stage, paid, 1)
         apis.append(Api(client, stage.key))
     return apis[0], apis[1], LISTED
 
 
-def told(api: Api, path: str, *, own: bool, **asked: Any) -> Any:
+def fetch_answer(api: Api, path: str, *, has_networks: bool, **parameters: Any) -> Any:
     """Return an answer without ids, with the listed names instead of the networks', and rows in one order."""
-    response = api.get(path, params={**RANGE, **asked})
+    response = api.get(path, params={**RANGE, **parameters})
     assert response.status_code == 200, response.text
     text = response.text
     for listed_name, name in zip(LISTED, OWN, strict=False):
-        text = text.replace(name, listed_name) if own else text
-    answer = json.loads(text, object_hook=without_spend)
+        text = text.replace(name, listed_name) if has_networks else text
+    answer = json.loads(text, object_hook=strip_spend)
     answer.pop("snapshot", None)
     return in_one_order(answer)
 
 
-def without_spend(part: dict[str, Any]) -> dict[str, Any]:
+def strip_spend(part: dict[str, Any]) -> dict[str, Any]:
     """Return a part of an answer without spend. Listed sources that share one platform's bill have no spend
     of their own; a network always has.
     """
@@ -85,20 +85,20 @@ def in_one_order(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("group", ["source", "channel", "campaign", "first_source", "path", "day"])
-def test_reports(two: tuple[Api, Api, list[str]], group: str) -> None:
-    listed_api, own_api, _ = two
+def test_reports(two_clients: tuple[Api, Api, list[str]], group: str) -> None:
+    listed_api, own_api, _ = two_clients
     parameters = {"group_by[]": group, "measures[]": ["credited_revenue", "credited_events"],
                   "attribution_models[]": PLAIN_MODELS, "limit": 1000}  # fmt: skip
     if group in ("first_source", "path"):
         parameters |= {"measures[]": ["revenue", "events"], "attribution_models[]": ["last_touch"]}
-    assert told(own_api, "/reports", own=True, **parameters) == told(
-        listed_api, "/reports", own=False, **parameters
+    assert fetch_answer(own_api, "/reports", has_networks=True, **parameters) == fetch_answer(
+        listed_api, "/reports", has_networks=False, **parameters
     )
 
 
-def test_each_network_by_itself(two: tuple[Api, Api, list[str]]) -> None:
+def test_each_network_by_itself(two_clients: tuple[Api, Api, list[str]]) -> None:
     """Filters, models of paid touches, and lists of credit."""
-    listed_api, own_api, names = two
+    listed_api, own_api, names = two_clients
     for source, name in zip(names, OWN, strict=False):
         for model in ("linear_paid", "last_platform_touch", "first_platform_touch", "last_touch"):
             parameters = {"attribution_model": model, "attribution_window": 30}
@@ -112,8 +112,8 @@ def test_each_network_by_itself(two: tuple[Api, Api, list[str]]) -> None:
             ]
             assert rows[0] == rows[1]
         only = {"only[]": f"source:{source}"}, {"only[]": f"source:{name}"}
-        assert told(own_api, "/reports", own=True, **only[1]) == told(
-            listed_api, "/reports", own=False, **only[0]
+        assert fetch_answer(own_api, "/reports", has_networks=True, **only[1]) == fetch_answer(
+            listed_api, "/reports", has_networks=False, **only[0]
         )
     several = [
         {
@@ -129,10 +129,12 @@ def test_each_network_by_itself(two: tuple[Api, Api, list[str]]) -> None:
     assert len(several[1]) > 6
 
 
-def test_paths_and_credits(two: tuple[Api, Api, list[str]]) -> None:
-    listed_api, own_api, _ = two
+def test_paths_and_credits(two_clients: tuple[Api, Api, list[str]]) -> None:
+    listed_api, own_api, _ = two_clients
     for path in ("/reports/paths", "/reports/cohorts"):
-        assert told(own_api, path, own=True) == told(listed_api, path, own=False)
+        assert fetch_answer(own_api, path, has_networks=True) == fetch_answer(
+            listed_api, path, has_networks=False
+        )
 
 
 def test_spend(api: Api, stage: Stage) -> None:

@@ -22,8 +22,8 @@ def report(api: Api, **parameters: Any) -> dict[str, Any]:
     return response.json()
 
 
-def totals(api: Api, *only: str, **parameters: Any) -> list[float]:
-    query_parameters = {**MONEY, "group_by[]": "none", "only[]": list(only), **parameters}
+def totals(api: Api, *conditions: str, **parameters: Any) -> list[float]:
+    query_parameters = {**MONEY, "group_by[]": "none", "only[]": list(conditions), **parameters}
     return list(report(api, **query_parameters)["totals"].values())
 
 
@@ -107,14 +107,14 @@ def test_a_step_is_compared_with_what_its_row_is(api: Api, stage: Stage) -> None
 
 
 @pytest.mark.parametrize(
-    "only",
+    "condition",
     ["campaign:0815", "country:de", "event:x", "contact:x", "contact:",
      "contact:9" + "9" * 30, "company:0", "weekday:8", "hour:7", "day:2026-05-13 ", "month:",
      "day:1999-01-01", "customer:old"],
 )  # fmt: skip
-def test_a_key_that_nothing_has(api: Api, stage: Stage, only: str) -> None:
+def test_a_key_that_nothing_has(api: Api, stage: Stage, condition: str) -> None:
     sell(stage)
-    assert totals(api, only) == [0, 0]
+    assert totals(api, condition) == [0, 0]
 
 
 def test_another_space_has_the_same_keys(api: Api, stage: Stage, connection: psycopg.Connection) -> None:
@@ -125,9 +125,9 @@ def test_another_space_has_the_same_keys(api: Api, stage: Stage, connection: psy
     assert totals(api, "country:DE") == [107, 3]
 
 
-@pytest.mark.parametrize("only", ["", "paid", "planet:mars", "channel", ":x"])
-def test_what_is_refused(api: Api, only: str) -> None:
-    response = api.get("/reports", params={**RANGE, "only[]": only})
+@pytest.mark.parametrize("conditions", ["", "paid", "planet:mars", "channel", ":x"])
+def test_bad_conditions_are_refused(api: Api, conditions: str) -> None:
+    response = api.get("/reports", params={**RANGE, "only[]": conditions})
     assert response.status_code == 422
     assert list(response.json()["errors"]) == ["only"]
 

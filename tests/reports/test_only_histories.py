@@ -13,7 +13,7 @@ from tests.reports import answers
 from tests.reports.court import Court
 from tests.reports.histories import History, histories
 from tests.reports.playing import World, new_world, play
-from tests.reports.questions import some_question, with_one_model
+from tests.reports.questions import keep_one_model, some_question
 from tests.support.campaigns import campaign_size
 from tests.support.report_model.question import GROUPS, read_question
 
@@ -60,7 +60,7 @@ def fitting(question: dict[str, Any]) -> dict[str, Any]:
     not.
     """
     measures = [name for name in question["measures"] if name != "share"] or ["events"]
-    question = {**with_one_model(question), "measures": measures, "limit": 1000}
+    question = {**keep_one_model(question), "measures": measures, "limit": 1000}
     question.pop("order_by", None)
     return question
 

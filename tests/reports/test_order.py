@@ -23,9 +23,9 @@ def test_it_works() -> None:
 
 
 @given(st.lists(PAIRS, max_size=3))
-def test_each_pair_is_there_once(pieces: list[list[tuple[int, int]]]) -> None:
-    once = zip(*(column.tolist() for column in distinct(*map(columns, pieces))), strict=True)
-    assert list(once) == sorted({pair for pairs in pieces for pair in pairs})
+def test_each_pair_is_there_once(parts: list[list[tuple[int, int]]]) -> None:
+    once = zip(*(column.tolist() for column in distinct(*map(columns, parts))), strict=True)
+    assert list(once) == sorted({pair for pairs in parts for pair in pairs})
 
 
 @given(st.lists(NUMBERS))

@@ -142,7 +142,7 @@ SALES = st.lists(
 
 @given(LISTS, SALES, st.sets(KEYS))
 def test_the_steps_of_any_list_add_up(
-    listed: list[ListedOrder], drawn: list[tuple[str, Decimal, bool]], elsewhere: set[str]
+    listed: list[ListedOrder], sales_drawn: list[tuple[str, Decimal, bool]], other_ids: set[str]
 ) -> None:
     """Compared with sets and sums: at most one order for each number, some without an id."""
     sales = [
@@ -150,9 +150,9 @@ def test_the_steps_of_any_list_add_up(
             str(number) if kind == "order" and has_id else None, None, kind == "refund", kind == "upsell",
             -amount if kind == "refund" else amount,
         )
-        for number, (kind, amount, has_id) in enumerate(drawn)
+        for number, (kind, amount, has_id) in enumerate(sales_drawn)
     ]  # fmt: skip
-    steps, equal_count, differences = compare_lists(listed, sales, elsewhere)
+    steps, equal_count, differences = compare_lists(listed, sales, other_ids)
     orders = [sale for sale in sales if not (sale.is_refund or sale.is_upsell)]
     changes = dict(steps)
     assert len(listed) + sum(change.conversions for change in changes.values()) == len(orders)
@@ -165,7 +165,7 @@ def test_the_steps_of_any_list_add_up(
     assert changes[OrderStep.REPEATED].conversions == len(first) - len(listed)
     assert changes[OrderStep.NOT_LISTED].conversions == len(own_amounts.keys() - first.keys())
     missing = first.keys() - own_amounts.keys()
-    other_day_ids = {key.removeprefix("#") for key in elsewhere}
+    other_day_ids = {key.removeprefix("#") for key in other_ids}
     assert changes[OrderStep.OTHER_DAYS].conversions == -len(missing & other_day_ids)
     assert changes[OrderStep.NOT_HERE].conversions == -len(missing - other_day_ids)
     assert len(differences) == len(listed) - equal_count + len(own_amounts.keys() - first.keys())

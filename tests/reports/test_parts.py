@@ -14,13 +14,13 @@ from tests.reports.court import Court
 SECONDS = 6
 
 
-@pytest.mark.parametrize("most", [1, 3])
-def test_it_works(court: Court, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
-    monkeypatch.setattr(addition, "MOST_TOUCHES", most)
+@pytest.mark.parametrize("limit", [1, 3])
+def test_it_works(court: Court, monkeypatch: pytest.MonkeyPatch, limit: int) -> None:
+    monkeypatch.setattr(addition, "MOST_TOUCHES", limit)
     monkeypatch.setattr(addition, "MOST_WEIGHED", 1)
-    court.until = time.monotonic() + SECONDS / 2
+    court.deadline = time.monotonic() + SECONDS / 2
     court.judge_many(100)
-    assert court.judged > 0
+    assert court.judged_count > 0
 
 
 def test_a_part_has_its_own_touches() -> None:

@@ -13,40 +13,40 @@ from tests.support.report_model import paths, ways
 from tests.support.report_model.credit import Conversion
 
 
-def _way(change: Callable[[Conversion, str], ways.Way]) -> Plant:
-    return lambda patch: patch.setattr(paths, "way_of", change)
+def _patch_sequence(change: Callable[[Conversion, str], ways.TouchSequence]) -> Plant:
+    return lambda patch: patch.setattr(paths, "touch_sequence", change)
 
 
-def _every_touch(conversion: Conversion, by: str) -> ways.Way:
-    steps = [ways.step_of(touch, by) for touch in conversion.window]
-    return _cut(steps)
+def _keep_repeated_steps(conversion: Conversion, dimension: str) -> ways.TouchSequence:
+    steps = [ways.step_name(touch, dimension) for touch in conversion.window]
+    return _limit_steps(steps)
 
 
-def _cut(steps: list[str]) -> ways.Way:
+def _limit_steps(steps: list[str]) -> ways.TouchSequence:
     more = min(ways.MOST_MORE, max(0, len(steps) - ways.MOST_STEPS))
-    return ways.Way(tuple(steps[: ways.MOST_STEPS]), more)
+    return ways.TouchSequence(tuple(steps[: ways.MOST_STEPS]), more)
 
 
-def _sources_first(conversion: Conversion, by: str) -> ways.Way:
+def _merge_sources_only(conversion: Conversion, dimension: str) -> ways.TouchSequence:
     """Consecutive touches of one source are one step, consecutive sources of one channel are not."""
     touches = conversion.window
     steps = [
-        ways.step_of(touch, by)
+        ways.step_name(touch, dimension)
         for touch, before in zip(touches, [None, *touches], strict=False)
         if before is None or before.source != touch.source
     ]
-    return _cut(steps)
+    return _limit_steps(steps)
 
 
-def _cut_off(patch: pytest.MonkeyPatch) -> None:
+def _truncate_averages(patch: pytest.MonkeyPatch) -> None:
     """Averages are truncated instead of rounded."""
-    patch.setattr(paths, "rounded", lambda value: Fraction(int(value * 10_000), 10_000))
+    patch.setattr(paths, "round_figure", lambda value: Fraction(int(value * 10_000), 10_000))
 
 
 WRONG: dict[str, Plant] = {
-    "equal neighbours are several steps": _way(_every_touch),
-    "channels are told apart by their sources": _way(_sources_first),
-    "averages are cut off": _cut_off,
+    "equal neighbours are several steps": _patch_sequence(_keep_repeated_steps),
+    "channels are told apart by their sources": _patch_sequence(_merge_sources_only),
+    "averages are cut off": _truncate_averages,
     **{
         name: FAULTS[name]
         for name in (
@@ -64,4 +64,4 @@ RARE = ("a repeated hour ends with its first pass", "the last second of a period
 
 def test_it_works(court: Court) -> None:
     court.subject = PATHS
-    court.judge_random(seconds=3, faults=WRONG, rare=RARE)
+    court.judge_random(seconds=3, faults=WRONG, rare_faults=RARE)

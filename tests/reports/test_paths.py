@@ -23,7 +23,7 @@ from headwater.sources.catalogue import SOURCE_IDS
 from headwater.sources.source_names import SHIPPED_ALONE
 from tests.support.factories import NOON, Stage, make_stage
 from tests.support.reading_fixtures import RANGE, Api
-from tests.support.report_model.ways import channel_of
+from tests.support.report_model.ways import find_channel
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 
@@ -34,7 +34,7 @@ def paths(api: Api, **params: Any) -> dict[str, Any]:
     return response.json()
 
 
-def way(stage: Stage, *sources: str, amount: object = None, **columns: Any) -> int:
+def add_path(stage: Stage, *sources: str, amount: object = None, **columns: Any) -> int:
     """Store a contact who came through these sources, one a day, and an event right after the last."""
     contact_id = stage.contact()
     for days_before, source in enumerate(reversed(sources)):
@@ -45,10 +45,10 @@ def way(stage: Stage, *sources: str, amount: object = None, **columns: Any) -> i
 
 
 def test_it_works(api: Api, stage: Stage) -> None:
-    way(stage, "google_ads", "google_ads", "email", amount=100)
-    way(stage, "google_ads", "email", amount="20.5")
-    way(stage, "direct", amount=-3)
-    way(stage, amount=1000)
+    add_path(stage, "google_ads", "google_ads", "email", amount=100)
+    add_path(stage, "google_ads", "email", amount="20.5")
+    add_path(stage, "direct", amount=-3)
+    add_path(stage, amount=1000)
     answer = paths(api)
     figures = ["events", "conversions", "revenue", "days_to_conversion"]
     assert answer["columns"] == ["path", "more", *figures]
@@ -79,7 +79,7 @@ def test_it_works(api: Api, stage: Stage) -> None:
     assert (answer["group_by"], answer["attribution_window"]) == ("source", 30)
 
 
-def test_of_nothing(api: Api, stage: Stage) -> None:
+def test_an_empty_space_has_no_paths(api: Api, stage: Stage) -> None:
     for _ in range(2):
         answer = paths(api)
         assert (answer["rows"], answer["left_out"], answer["first_and_last"]["rows"]) == ([], 0, [])
@@ -87,19 +87,19 @@ def test_of_nothing(api: Api, stage: Stage) -> None:
             "events": 0, "conversions": 0, "revenue": 0, "days_to_conversion": None,
         }  # fmt: skip
         assert {figure for _, *row in answer["days"]["rows"] for figure in row} == {0, None}
-        way(stage, amount=5)
+        add_path(stage, amount=5)
 
 
 def test_channels(api: Api, stage: Stage) -> None:
     """Consecutive sources of one channel are one step; the ends stay sources."""
-    way(stage, "google_ads", "facebook_ads", "substack", "email", "tiktok_ads")
+    add_path(stage, "google_ads", "facebook_ads", "substack", "email", "tiktok_ads")
     answer = paths(api, group_by="channel")
     assert [row[0] for row in answer["rows"]] == [["paid", "email", "paid"]]
     assert [row[:2] for row in answer["first_and_last"]["rows"]] == [["google_ads", "tiktok_ads"]]
 
 
 def test_a_long_path_is_cut_off(api: Api, stage: Stage) -> None:
-    way(stage, *(["email", "direct"] * 7), "direct")
+    add_path(stage, *(["email", "direct"] * 7), "direct")
     answer = paths(api, attribution_window=0)
     assert answer["rows"] == [[["email", "direct"] * 5, 4, 1, 1, 0, 14]]
     assert answer["touches"]["rows"][6][:2] == ["11-20", 1]
@@ -107,7 +107,7 @@ def test_a_long_path_is_cut_off(api: Api, stage: Stage) -> None:
 
 
 def test_the_window_cuts_a_path(api: Api, stage: Stage) -> None:
-    contact_id = way(stage, "email")
+    contact_id = add_path(stage, "email")
     stage.touchpoint(contact_id, "google_ads", occurred_at=NOON - 7 * DAY)
     stage.touchpoint(contact_id, "direct", occurred_at=NOON + HOUR)
     assert paths(api, attribution_window=7)["rows"] == [[["google_ads", "email"], 0, 1, 1, 0, 7]]
@@ -120,8 +120,8 @@ def test_companies_and_filters(api: Api, stage: Stage) -> None:
     stage.touchpoint(colleague, "email", company_id=company_id, occurred_at=NOON - DAY)
     stage.event(buyer, company_id=company_id, amount=Decimal(70))
     stage.label_field("profile_field_1")
-    way(stage, "direct", amount=5)
-    way(stage, "sms", event_name="sign_up")
+    add_path(stage, "direct", amount=5)
+    add_path(stage, "sms", event_name="sign_up")
     company_paths = paths(api, query_mode="company", amount_min=6)
     assert company_paths["rows"] == [[["email"], 0, 1, 1, 70, 1]]
     assert company_paths["query_mode"] == "company"
@@ -135,14 +135,14 @@ def test_companies_and_filters(api: Api, stage: Stage) -> None:
 
 def test_the_limit_says_what_is_left_out(api: Api, stage: Stage) -> None:
     for source in ("sms", "email", "direct", "direct"):
-        way(stage, source)
+        add_path(stage, source)
     answer = paths(api, limit=2)
     assert [row[0] for row in answer["rows"]] == [["direct"], ["email"]]
     assert (answer["left_out"], answer["totals"]["events"]) == (1, 4)
 
 
 def test_csv(api: Api, stage: Stage) -> None:
-    way(stage, "google_ads", "email", amount="0.0001")
+    add_path(stage, "google_ads", "email", amount="0.0001")
     response = api.get("/reports/paths", params=RANGE, accept="text/csv")
     assert response.headers["content-type"] == "text/csv; charset=utf-8; header=present"
     assert list(csv.reader(io.StringIO(response.text))) == [
@@ -167,12 +167,12 @@ def test_what_breaks_a_rule_is_named(api: Api, params: dict[str, Any]) -> None:
 
 
 def test_another_space_is_not_counted(api: Api, connection: psycopg.Connection) -> None:
-    way(make_stage(connection), "email", amount=9)
+    add_path(make_stage(connection), "email", amount=9)
     assert paths(api)["totals"]["events"] == 0
 
 
 def test_too_much_to_add_up(api: Api, stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    way(stage, "email")
+    add_path(stage, "email")
     monkeypatch.setattr(report_reader, "SECONDS", 0.0)
     response = api.get("/reports/paths", params=RANGE)
     assert (response.status_code, response.json()["reason"]) == (422, "too_much")
@@ -181,7 +181,7 @@ def test_too_much_to_add_up(api: Api, stage: Stage, monkeypatch: pytest.MonkeyPa
 def test_pieces_are_joined(api: Api, stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     """Days without segments are read some events at a time."""
     for source in ("sms", "email", "direct", "direct", "email", "email"):
-        way(stage, source, amount=1)
+        add_path(stage, source, amount=1)
     monkeypatch.setattr("headwater.attribution.paths.reader.MAX_LIVE_EVENTS", 1)
     assert [row[:3] for row in paths(api)["rows"]] == [
         [["email"], 0, 3], [["direct"], 0, 2], [["sms"], 0, 1],
@@ -197,9 +197,9 @@ def test_a_path_fits_a_number() -> None:
 TOUCHES = st.lists(st.sampled_from(("email", "substack", "sms", "google_ads", "yelp")), max_size=40)
 
 
-@given(touches=TOUCHES, ends=st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40))))
-def test_any_part_of_a_row_of_touches_is_a_path(touches: list[str], ends: list[tuple[int, int]]) -> None:
-    slices = [(begin, end) for begin, end in ends if begin < end <= len(touches)]
+@given(touches=TOUCHES, bounds=st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40))))
+def test_any_part_of_a_row_of_touches_is_a_path(touches: list[str], bounds: list[tuple[int, int]]) -> None:
+    slices = [(begin, end) for begin, end in bounds if begin < end <= len(touches)]
     ids = np.array([SOURCE_IDS[source] for source in touches], dtype=np.int64)
     begins, stops = np.array(slices, dtype=np.int64).reshape(-1, 2).T
     for group in (Group.PATH, Group.CHANNEL_PATH):
@@ -223,7 +223,7 @@ def test_words_that_are_no_path(text: str) -> None:
 
 
 def plain_path(touches: list[str], group: Group) -> TouchPath:
-    names = [channel_of(source) if group is Group.CHANNEL_PATH else source for source in touches]
+    names = [find_channel(source) if group is Group.CHANNEL_PATH else source for source in touches]
     steps = [
         step for step, before in zip(names, [None, *names], strict=False) if step != before
     ]  # fmt: skip

@@ -22,7 +22,7 @@ from tests.reports.spend_worlds import (
     some_sales,
     written_rates,
 )
-from tests.reports.test_spend_report import DECODE, MAY, put, spent
+from tests.reports.test_spend_report import DECODE, MAY, put, spend_row
 from tests.support.campaigns import campaign_size
 from tests.support.factories import Stage
 from tests.support.former_networks import put_spend
@@ -45,14 +45,14 @@ def pair(count: Any) -> tuple[Decimal, Decimal]:
     return Decimal(count["conversions"]), Decimal(count["revenue"])
 
 
-def steps_of(answer: Any) -> dict[str, tuple[Decimal, Decimal]]:
+def read_steps(answer: Any) -> dict[str, tuple[Decimal, Decimal]]:
     return {step["step"]: pair(step) for step in answer["steps"]}
 
 
 def check_sums(answer: Any) -> None:
     first = answer["reported"] or answer["counted_like_platform"]
     for index in (0, 1):
-        total = pair(first)[index] + sum(change[index] for change in steps_of(answer).values())
+        total = pair(first)[index] + sum(change[index] for change in read_steps(answer).values())
         assert total == pair(answer["credited"])[index]
 
 
@@ -80,13 +80,13 @@ def space(stage: Stage) -> Stage:
 
 @pytest.mark.usefixtures("space")
 def test_it_works(api: Api) -> None:
-    put(api, spent(13, "meta", 40, platform_conversions=6, platform_revenue="205.55"),
-        spent(14, "google", 40, platform_conversions=60, platform_revenue=2000))  # fmt: skip
+    put(api, spend_row(13, "meta", 40, platform_conversions=6, platform_revenue="205.55"),
+        spend_row(14, "google", 40, platform_conversions=60, platform_revenue=2000))  # fmt: skip
     answer = compare(api, platform="Facebook Ads")
     assert (answer["platform"], answer["click_window"]) == ("meta", 7)
     assert pair(answer["reported"]) == (6, Decimal("205.55"))
     assert pair(answer["counted_like_platform"]) == (4, 160)
-    assert steps_of(answer) == {
+    assert read_steps(answer) == {
         StepReason.REMAINDER: (-2, Decimal("-45.55")),
         StepReason.ATTRIBUTION_WINDOW: (1, 50),
         StepReason.DATE_BASIS: (-1, -30),
@@ -100,19 +100,19 @@ def test_it_works(api: Api) -> None:
 
 @pytest.mark.usefixtures("space")
 def test_without_reported_figures_the_steps_begin_at_our_count(api: Api) -> None:
-    put(api, spent(13, "meta", 40))
+    put(api, spend_row(13, "meta", 40))
     answer = compare(api, platform="meta")
     assert answer["reported"] is None
-    assert StepReason.REMAINDER not in steps_of(answer)
+    assert StepReason.REMAINDER not in read_steps(answer)
     check_sums(answer)
     empty = compare(api, platform="tiktok")
     assert pair(empty["credited"]) == (0, 0)
-    assert set(steps_of(empty).values()) == {(0, 0)}
+    assert set(read_steps(empty).values()) == {(0, 0)}
 
 
 @pytest.mark.usefixtures("space")
 def test_csv(api: Api) -> None:
-    put(api, spent(13, "meta", 40, platform_conversions=6, platform_revenue="205.55"))
+    put(api, spend_row(13, "meta", 40, platform_conversions=6, platform_revenue="205.55"))
     response = api.get("/reports/platform-comparison", params={**MAY, "platform": "meta"}, accept="text/csv")
     lines = list(csv.reader(io.StringIO(response.text)))
     assert lines[0] == ["line", "conversions", "revenue"]
@@ -131,7 +131,7 @@ def test_orders_the_platform_was_not_sent(api: Api, space: Stage) -> None:
         (first, ten, "failed"), (second, ten, "delivered"), (first, twenty, "skipped"),
         (tiktok, thirty, "delivered"), (first, fifty, "failed"), (first, hundred, "delivered"),
     ):  # fmt: skip
-        space.forwarded(destination, event_id, status=status)
+        space.add_delivery(destination, event_id, status=status)
     assert compare(api, platform="meta")["deliveries"] == {
         "not_accepted": 2,
         "by_status": {"delivered": 2, "skipped": 1, "not_queued": 1},
@@ -150,7 +150,7 @@ def test_bad_values_are_refused_by_name(api: Api) -> None:
 def test_reported_money_is_converted_at_its_day(api: Api) -> None:
     rate = {"date": "2026-05-13", "base": "USD", "currency": "EUR", "rate": "0.5"}
     assert api.send("PUT", "/rates", json={"rates": [rate]}).status_code == 200
-    put(api, spent(13, "meta", 40, platform_conversions=2, platform_revenue="10.02")
+    put(api, spend_row(13, "meta", 40, platform_conversions=2, platform_revenue="10.02")
         | {"currency": "USD"})  # fmt: skip
     answer = compare(api, platform="meta")
     assert pair(answer["reported"]) == (2, Decimal("5.01"))
@@ -184,10 +184,12 @@ def test_steps_add_up_in_random_spaces(stage: Stage, api: Api) -> None:
         linear_params = {**report, "attribution_model": "linear"}
         net = figures(api, linear_params, "conversions", "revenue")
         expected = {
-            StepReason.OTHER_SOURCES: less(pair(answer["credited"]), net),
-            StepReason.REFUNDS: less(net, figures(api, linear_params, "conversions", "gross_revenue")),
+            StepReason.OTHER_SOURCES: subtract_step(pair(answer["credited"]), net),
+            StepReason.REFUNDS: subtract_step(
+                net, figures(api, linear_params, "conversions", "gross_revenue")
+            ),
         }
-        assert {name: steps_of(answer)[name] for name in expected} == expected
+        assert {name: read_steps(answer)[name] for name in expected} == expected
         if in_euros and params["currency"] == "EUR":
             source_id = stage.source_id(SOURCES[platform])
             plain = count_plainly(world, params, source_id, window)
@@ -217,8 +219,10 @@ def figures(api: Api, params: dict[str, Any], *measures: str) -> tuple[Decimal, 
     return first, second
 
 
-def less(first: tuple[Decimal, Decimal], second: tuple[Decimal, Decimal]) -> tuple[Decimal, Decimal]:
-    return first[0] - second[0], first[1] - second[1]
+def subtract_step(
+    step: tuple[Decimal, Decimal], subtrahend: tuple[Decimal, Decimal]
+) -> tuple[Decimal, Decimal]:
+    return step[0] - subtrahend[0], step[1] - subtrahend[1]
 
 
 def count_plainly(

@@ -16,7 +16,7 @@ from headwater.reports.engine import report_reader
 from headwater.reports.engine.measures import MeasureChange
 from headwater.reports.engine.report import GroupKey
 from headwater.reports.query import Comparison, FigureColumn, Filters, ReportTooLarge
-from tests.reports.asking import Group, Measure, ask, by_key
+from tests.reports.asking import Group, Measure, ask, figures_by_key
 from tests.support.factories import NOON, Stage, make_stage
 
 EVERY = (
@@ -27,7 +27,7 @@ _EVENTS, _REVENUE = FigureColumn(Measure.EVENTS), FigureColumn(Measure.REVENUE)
 _CREDIT = FigureColumn(Measure.CREDITED_REVENUE)
 
 
-def local(day: int, hour: int = 0, month: int = 5, year: int = 2026) -> datetime:
+def local_time(day: int, hour: int = 0, month: int = 5, year: int = 2026) -> datetime:
     return datetime(year, month, day, hour)  # noqa: DTZ001
 
 
@@ -39,7 +39,7 @@ def test_it_works(database_url: str, stage: Stage) -> None:
     stage.event(contact_id, amount=Decimal(100))
     stage.event(other_id, amount=Decimal("20.5"))
     report = ask(database_url, stage.space_id, measures=EVERY, group_by=(Group.SOURCE,), models=("linear",))
-    assert by_key(report) == {
+    assert figures_by_key(report) == {
         "google_ads": figures(1, 100, Fraction(2, 3), "66.67", 1, 100),
         "email": figures(1, 100, Fraction(1, 3), "33.33", 1, 100),
     }
@@ -59,7 +59,7 @@ def figures(
     return dict(zip(columns, values, strict=True))
 
 
-def test_of_nothing(database_url: str, stage: Stage) -> None:
+def test_an_empty_space_has_no_rows(database_url: str, stage: Stage) -> None:
     for groups in ((), (Group.SOURCE,), (Group.DAY, Group.COMPANY)):
         report = ask(database_url, stage.space_id, measures=EVERY, group_by=groups)
         assert report.rows == ()
@@ -72,7 +72,7 @@ def test_without_credit_nothing_is_unattributed(database_url: str, stage: Stage)
     stage.event(stage.contact(), amount=Decimal(5))
     report = ask(database_url, stage.space_id, measures=(Measure.REVENUE,), group_by=(Group.EVENT,))
     assert report.unattributed is None
-    assert by_key(report) == {"purchase": {_REVENUE: Decimal(5)}}
+    assert figures_by_key(report) == {"purchase": {_REVENUE: Decimal(5)}}
 
 
 def test_amounts_that_are_odd(database_url: str, stage: Stage) -> None:
@@ -85,7 +85,7 @@ def test_amounts_that_are_odd(database_url: str, stage: Stage) -> None:
     revenue = Decimal("99999999910.5009")
     average = Decimal("25000000000.0002")  # the two orders within the bound, over four orders
     assert report.total.figures == figures(5, revenue, 5, revenue, 1, average)
-    rows = by_key(report).values()
+    rows = figures_by_key(report).values()
     assert sum(row[_CREDIT] for row in rows) == revenue  # type: ignore[misc]
 
 
@@ -95,11 +95,11 @@ def test_the_limit_tells_what_is_left_out(database_url: str, stage: Stage) -> No
         stage.event(stage.contact(), amount=Decimal(day), event_time=event_time)
     query_fields = {"measures": (Measure.REVENUE,), "group_by": (Group.DAY,), "limit": 2}
     report = ask(database_url, stage.space_id, **query_fields)
-    assert list(by_key(report)) == ["2026-05-05", "2026-05-04"]
+    assert list(figures_by_key(report)) == ["2026-05-05", "2026-05-04"]
     assert report.left_out == 3
     assert report.total.figures == {_REVENUE: Decimal(15)}
     report = ask(database_url, stage.space_id, **query_fields, order_by=Group.DAY, descending=False)
-    assert list(by_key(report)) == ["2026-05-01", "2026-05-02"]
+    assert list(figures_by_key(report)) == ["2026-05-01", "2026-05-02"]
 
 
 def test_ads_are_called_what_the_catalogue_says(database_url: str, stage: Stage) -> None:
@@ -160,12 +160,12 @@ def test_the_period_before(database_url: str, stage: Stage) -> None:
         event_time = datetime(2026, 5, day, 12, tzinfo=UTC)
         stage.event(contact_id, amount=Decimal(amount), event_time=event_time)
     report = ask(
-        database_url, stage.space_id, start=local(8), end=local(15) - timedelta(seconds=1),
+        database_url, stage.space_id, start=local_time(8), end=local_time(15) - timedelta(seconds=1),
         measures=(Measure.REVENUE,), group_by=(Group.DAY,), compare=Comparison.PREVIOUS_PERIOD,
     )  # fmt: skip
     assert report.compared_span is not None
-    assert report.compared_span.start == local(1)
-    assert report.compared_span.end == local(8) - timedelta(seconds=1)
+    assert report.compared_span.start == local_time(1)
+    assert report.compared_span.end == local_time(8) - timedelta(seconds=1)
     first, second = report.rows
     assert first.keys[0].value == "2026-05-10"
     assert first.compared == {_REVENUE: Decimal(10)}
@@ -180,8 +180,8 @@ def test_a_leap_day_has_no_counterpart(database_url: str, stage: Stage) -> None:
         event_time = datetime(year, month, day, 12, tzinfo=UTC)
         stage.event(stage.contact(), amount=Decimal(day), event_time=event_time)
     report = ask(
-        database_url, stage.space_id, start=local(1, year=2028, month=2),
-        end=local(31, year=2028, month=3), measures=(Measure.EVENTS,), group_by=(Group.DAY,),
+        database_url, stage.space_id, start=local_time(1, year=2028, month=2),
+        end=local_time(31, year=2028, month=3), measures=(Measure.EVENTS,), group_by=(Group.DAY,),
         compare=Comparison.PREVIOUS_YEAR, order_by=Group.DAY, descending=False,
     )  # fmt: skip
     assert [row.compared for row in report.rows] == [None, {_EVENTS: 1}]
@@ -205,7 +205,7 @@ def test_days_of_other_lengths(
         database_url, stage.space_id, start=start, end=start + timedelta(days=4),
         measures=(Measure.EVENTS,), group_by=(Group.DAY,),
     )  # fmt: skip
-    assert by_key(report)[f"{day[0]}-{day[1]:02}-{day[2]:02}"] == {_EVENTS: hours}
+    assert figures_by_key(report)[f"{day[0]}-{day[1]:02}-{day[2]:02}"] == {_EVENTS: hours}
 
 
 def test_a_day_that_did_not_exist(database_url: str, connection: psycopg.Connection) -> None:
@@ -214,30 +214,32 @@ def test_a_day_that_did_not_exist(database_url: str, connection: psycopg.Connect
     for nudge in (-1, 0):
         stage.event(stage.contact(), event_time=midnight + timedelta(seconds=nudge))
     report = ask(
-        database_url, stage.space_id, start=local(28, year=2011, month=12),
-        end=local(31, 23, year=2011, month=12), measures=(Measure.EVENTS,), group_by=(Group.DAY,),
+        database_url, stage.space_id, start=local_time(28, year=2011, month=12),
+        end=local_time(31, 23, year=2011, month=12), measures=(Measure.EVENTS,), group_by=(Group.DAY,),
     )  # fmt: skip
-    assert set(by_key(report)) == {"2011-12-29", "2011-12-31"}
+    assert set(figures_by_key(report)) == {"2011-12-29", "2011-12-31"}
 
 
 @pytest.mark.parametrize(
-    ("field", "asked"),
-    [("end_date", {"end": local(1), "start": local(2)}), ("start_date", {"start": NOON}),
+    ("field", "parameters"),
+    [("end_date", {"end": local_time(1), "start": local_time(2)}), ("start_date", {"start": NOON}),
      ("measures", {"measures": ()}), ("measures", {"measures": (Measure.EVENTS,) * 2}),
      ("group_by", {"group_by": (Group.DAY, Group.EVENT, Group.COUNTRY)}),
      ("group_by", {"group_by": (Group.DAY, Group.DAY)}),
-     ("group_by", {"group_by": (Group.DAY,), "start": local(1, year=1900)}),
+     ("group_by", {"group_by": (Group.DAY,), "start": local_time(1, year=1900)}),
      ("attribution_models", {"models": ("best",)}), ("attribution_window", {"window_days": 2}),
      ("limit", {"limit": 0}), ("limit", {"limit": 1001}), ("order_by", {"order_by": Group.DAY}),
      ("event_names", {"filters": Filters(event_names=("bought",))}),
      ("sources", {"filters": Filters(sources=("carrier_pigeon",))}),
      ("campaign", {"filters": Filters(campaign=" ")}),
      ("campaign", {"filters": Filters(campaign="a\0")}),
-     ("compare", {"start": local(1, year=1), "compare": Comparison.PREVIOUS_YEAR})],
+     ("compare", {"start": local_time(1, year=1), "compare": Comparison.PREVIOUS_YEAR})],
 )  # fmt: skip
-def test_what_is_refused(database_url: str, stage: Stage, field: str, asked: dict[str, object]) -> None:
+def test_bad_parameters_are_refused(
+    database_url: str, stage: Stage, field: str, parameters: dict[str, object]
+) -> None:
     with pytest.raises(Invalid) as caught:
-        ask(database_url, stage.space_id, **asked)
+        ask(database_url, stage.space_id, **parameters)
     assert list(caught.value.errors) == [field]
 
 

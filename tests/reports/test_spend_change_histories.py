@@ -23,7 +23,7 @@ import psycopg
 from headwater.reports.changes.spend import SUMS
 from headwater.reports.questions.spend import FIGURES
 from tests.reports.spend_books import FIRST_DAY, Book, Ledger, get
-from tests.reports.spend_court import NOTHING, question_of
+from tests.reports.spend_court import NOTHING, parse_question
 from tests.reports.spend_worlds import CURRENCIES, MODELS, ZONES, World, some_rates, some_sales
 from tests.support.campaigns import campaign_size
 from tests.support.factories import Stage, make_stage
@@ -39,12 +39,12 @@ GROUPS = ("none", "source", "campaign", "adset", "ad", "day", "week", "month")
 BY_CAUSE = ("spend_imports", "spend_replacements", "spend_deletions")
 
 
-def faults_between(book: Book, first: int, last: int) -> Iterator[str]:
+def faults_between(book: Book, first_moment: int, last_moment: int) -> Iterator[str]:
     """Yield the reported changes between two moments that disagree with the model."""
-    start, end = book.moments[first], book.moments[last]
+    start, end = book.moments[first_moment], book.moments[last_moment]
     since = {"since": start.snapshot, "until": end.snapshot}
-    answer = get(book.api, "/reports/spend/changes", {**book.asked, **since})
-    question = question_of(book.asked)
+    answer = get(book.api, "/reports/spend/changes", {**book.parameters, **since})
+    question = parse_question(book.parameters)
     reports = [make_cost_report(moment.spending, question) for moment in (start, end)]
     listed_keys = {
         key for report in reports for key, row in report.rows.items()
@@ -54,7 +54,7 @@ def faults_between(book: Book, first: int, last: int) -> Iterator[str]:
     if "rows" not in answer:
         yield f"refused: {answer}"
         return
-    yield from _unlike(answer, before, after)
+    yield from _find_differences(answer, before, after)
     for name in ("left_out_money", "left_out_spend"):
         sides = (f"{name}_before", before), (name, after)
         for field, report in sides:
@@ -71,7 +71,7 @@ def faults_between(book: Book, first: int, last: int) -> Iterator[str]:
             sums = parts.get(key, [Fraction(0)] * len(OF_LEDGER))
             parts[key] = [a + sign * b for a, b in zip(sums, figures, strict=True)]
 
-    for cause, old, new in (move for moves in book.moves[first:last] for move in moves):
+    for cause, old, new in (move for moves in book.moves[first_moment:last_moment] for move in moves):
         add(cause, new, 1, money)
         add(cause, old, -1, money)
     start_ledger = {row[:-1]: row[-1] for row in start.spending.ledger}
@@ -98,37 +98,37 @@ def _wrong_causes(answer: dict[str, Any], right: dict[str, dict[Key, list[Fracti
                     yield f"{where} {cause} {name}: {cause_figures.get(name)} is not {float(figure)}"
 
 
-def _unlike(answer: dict[str, Any], before: CostReport, after: CostReport) -> Iterator[str]:
+def _find_differences(answer: dict[str, Any], start: CostReport, end: CostReport) -> Iterator[str]:
     """Yield the figures that differ at either moment, or are not the sum of their causes."""
     pairs = [
-        (name, answer[name], getattr(before, name), getattr(after, name)) for name in ("totals", "unmatched")
+        (name, answer[name], getattr(start, name), getattr(end, name)) for name in ("totals", "unmatched")
     ]
     group = next(iter(answer["rows"][0])) if answer["rows"] else ""
     rows = {row[group]: row for row in answer["rows"]}
     nothing = dict(NOTHING)
-    if after.totals["contribution"] is None:
+    if end.totals["contribution"] is None:
         nothing["contribution"] = None
-    for key in {*before.rows, *after.rows, *rows}:
-        sides = before.rows.get(key, nothing), after.rows.get(key, nothing)
+    for key in {*start.rows, *end.rows, *rows}:
+        sides = start.rows.get(key, nothing), end.rows.get(key, nothing)
         if key in rows:
             pairs.append((f"{key}", rows[key], *sides))
         elif sides[0] != sides[1]:
             yield f"{key} is missing"
     for name, change, *sides in pairs:
-        yield from (f"{name} {fault}" for fault in _wrong_sides(change, *sides))
-        yield from (f"{name} {fault}" for fault in _unexplained(change))
+        yield from (f"{name} {fault}" for fault in _compare_sides(change, *sides))
+        yield from (f"{name} {fault}" for fault in _unexplained_differences(change))
 
 
-def _wrong_sides(change: dict[str, Any], *sides: Figures) -> Iterator[str]:
+def _compare_sides(change: dict[str, Any], *sides: Figures) -> Iterator[str]:
     """Yield the figures that differ at either moment."""
     for side, figures in zip(("before", "after"), sides, strict=True):
         for figure in FIGURES:
-            answer_value, right = change[side][figure], _written(figure, figures)
+            answer_value, right = change[side][figure], _json_figure(figure, figures)
             if answer_value != right:
                 yield f"{side} {figure}: {answer_value} is not {right}"
 
 
-def _unexplained(change: dict[str, Any]) -> Iterator[str]:
+def _unexplained_differences(change: dict[str, Any]) -> Iterator[str]:
     """Yield the differences that are not the sum of their causes, allowing for the rounding of each cause."""
     for figure in SUMS:
         parts = sum(Decimal(str(effect[figure] or 0)) for effect in change["causes"].values())
@@ -137,7 +137,7 @@ def _unexplained(change: dict[str, Any]) -> Iterator[str]:
             yield f"{figure}: {difference} is not {parts}"
 
 
-def _written(name: str, figures: Figures) -> float | None:
+def _json_figure(name: str, figures: Figures) -> float | None:
     figure = figures[name]
     if figure is None:
         return None
@@ -164,10 +164,10 @@ def judge(client: httpx.Client, stage: Stage, number: int) -> list[str]:
     book = Book(api, world, Pipeline(stage.connection, stage.space_id), dice, parameters)
     if len(currencies) > 1 and dice.random() < 0.7:
         book.put_rates(some_rates(dice, -40))
-    faults = book.look()
+    faults = book.record_moment()
     for _ in range(dice.randrange(3, 8)):
         book.act()
-        faults += book.look()
+        faults += book.record_moment()
     for _ in range(4):
         first, last = sorted(dice.sample(range(len(book.moments)), 2))
         faults += [f"{first}-{last}: {fault}" for fault in faults_between(book, first, last)]

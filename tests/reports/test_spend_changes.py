@@ -33,9 +33,9 @@ def shop(stage: SpaceStage) -> Stage:
     return shop
 
 
-def spent(day: int, amount: Any, platform: str = "google", **also: Any) -> dict[str, Any]:
+def spend_row(day: int, amount: Any, platform: str = "google", **columns: Any) -> dict[str, Any]:
     row = {"date": f"2025-10-{day:02}", "platform": platform, "amount": amount, "currency": "EUR"}
-    return {**row, **also}
+    return {**row, **columns}
 
 
 def put(api: Api, *rows: Any, as_of: str | None = None) -> None:
@@ -44,8 +44,8 @@ def put(api: Api, *rows: Any, as_of: str | None = None) -> None:
     assert response.status_code == 200, response.text
 
 
-def delete(api: Api, day: int, **also: str) -> None:
-    days = {"start_date": f"2025-10-{day:02}", "end_date": f"2025-10-{day:02}", **also}
+def delete(api: Api, day: int, **columns: str) -> None:
+    days = {"start_date": f"2025-10-{day:02}", "end_date": f"2025-10-{day:02}", **columns}
     assert api.send("DELETE", "/spend", params=days).status_code == 200
 
 
@@ -55,8 +55,8 @@ def report(api: Api, **params: Any) -> dict[str, Any]:
     return DECODE(response.content)
 
 
-def changes(api: Api, since: str, status: int = 200, **params: Any) -> dict[str, Any]:
-    response = api.get("/reports/spend/changes", params={**OCTOBER, "since": since, **params})
+def changes(api: Api, start: str, status: int = 200, **params: Any) -> dict[str, Any]:
+    response = api.get("/reports/spend/changes", params={**OCTOBER, "since": start, **params})
     assert response.status_code == status, response.text
     return DECODE(response.content)
 
@@ -68,10 +68,10 @@ def moved(change: dict[str, Any], *names: str) -> dict[str, Any]:
 
 @pytest.mark.usefixtures("shop")
 def test_it_works(api: Api) -> None:
-    put(api, spent(7, 25, clicks=10, campaign_id="4711", account_id="1"))
+    put(api, spend_row(7, 25, clicks=10, campaign_id="4711", account_id="1"))
     first = report(api)
     assert first["totals"]["roas"] == 4
-    put(api, spent(7, 40, clicks=12, campaign_id="4711", account_id="1"), spent(8, 10, "meta"))
+    put(api, spend_row(7, 40, clicks=12, campaign_id="4711", account_id="1"), spend_row(8, 10, "meta"))
     answer = changes(api, first["snapshot"])
     assert moved(answer["totals"], "spend", "clicks") == {
         "spend_replacements": (15, 2), "spend_imports": (10, 0),
@@ -91,11 +91,11 @@ def test_it_works(api: Api) -> None:
 
 @pytest.mark.usefixtures("shop")
 def test_a_deletion_and_what_comes_in_anew(api: Api) -> None:
-    put(api, spent(7, 25))
+    put(api, spend_row(7, 25))
     first = report(api)["snapshot"]
     delete(api, 7)
     second = report(api)["snapshot"]
-    put(api, spent(7, 30))
+    put(api, spend_row(7, 30))
     assert moved(changes(api, first)["totals"], "spend") == {
         "spend_deletions": (-25,), "spend_imports": (30,),
     }  # fmt: skip
@@ -107,19 +107,19 @@ def test_a_deletion_and_what_comes_in_anew(api: Api) -> None:
 @pytest.mark.usefixtures("shop")
 def test_what_is_the_same_again_is_no_change(api: Api) -> None:
     """An export of the same figures changes nothing in a report, nor does an older export."""
-    put(api, spent(7, 25), as_of="2025-10-10T00:00:00Z")
+    put(api, spend_row(7, 25), as_of="2025-10-10T00:00:00Z")
     first = report(api)["snapshot"]
-    put(api, spent(7, 25), as_of="2025-10-12T00:00:00Z")
-    put(api, spent(7, 99), as_of="2025-10-11T00:00:00Z")
+    put(api, spend_row(7, 25), as_of="2025-10-12T00:00:00Z")
+    put(api, spend_row(7, 99), as_of="2025-10-11T00:00:00Z")
     answer = changes(api, first)
     assert (answer["rows"], answer["causes"]) == ([], {})
 
 
 @pytest.mark.usefixtures("shop")
 def test_a_finer_row_takes_from_what_is_not_broken_down(api: Api) -> None:
-    put(api, spent(7, 100, account_id="1"))
+    put(api, spend_row(7, 100, account_id="1"))
     first = report(api)["snapshot"]
-    put(api, spent(7, 60, account_id="1", campaign_id="4711"))
+    put(api, spend_row(7, 60, account_id="1", campaign_id="4711"))
     answer = changes(api, first, group_by="campaign")
     assert answer["totals"]["causes"] == {}
     assert moved(answer["unmatched"], "spend") == {"spend_imports": (-60,)}
@@ -130,15 +130,15 @@ def test_a_finer_row_takes_from_what_is_not_broken_down(api: Api) -> None:
 
 @pytest.mark.usefixtures("shop")
 def test_rates_move_spend_and_credit(api: Api) -> None:
-    def rate(worth: str) -> None:
-        day = {"date": "2025-10-07", "base": "USD", "currency": "EUR", "rate": worth}
+    def rate(value: str) -> None:
+        day = {"date": "2025-10-07", "base": "USD", "currency": "EUR", "rate": value}
         assert api.send("PUT", "/rates", json={"rates": [day]}).status_code == 200
 
     rate("0.5")
-    put(api, spent(7, 10, currency="USD"))
+    put(api, spend_row(7, 10, currency="USD"))
     first = report(api)["snapshot"]
     rate("0.75")
-    put(api, spent(7, 20, currency="USD"))
+    put(api, spend_row(7, 20, currency="USD"))
     assert moved(changes(api, first)["totals"], "spend") == {
         "rates": (Decimal("2.5"),), "spend_replacements": (Decimal("7.5"),),
     }  # fmt: skip
@@ -147,7 +147,7 @@ def test_rates_move_spend_and_credit(api: Api) -> None:
 def test_new_customers_and_what_contribution_is_made_of(api: Api, shop: Stage) -> None:
     """An order before Ada's first one arrives late and becomes her first order."""
     shop.connection.execute("UPDATE spaces SET cost_rate = 40 WHERE id = %s", (shop.space_id,))
-    put(api, spent(7, 25, campaign_id="4711", account_id="1"))
+    put(api, spend_row(7, 25, campaign_id="4711", account_id="1"))
     first = report(api)
     assert (first["totals"]["cac"], first["totals"]["contribution"]) == (25, 35)
     shop.run(event(**ADA, amount="30", event_time=T0 - DAY), event(**ADA, amount="7"))
@@ -162,9 +162,9 @@ def test_new_customers_and_what_contribution_is_made_of(api: Api, shop: Stage) -
 
 @pytest.mark.usefixtures("shop")
 def test_as_csv(api: Api) -> None:
-    put(api, spent(7, 25))
+    put(api, spend_row(7, 25))
     first = report(api)["snapshot"]
-    put(api, spent(7, "40.123456"))
+    put(api, spend_row(7, "40.123456"))
     text = api.get("/reports/spend/changes", params={**OCTOBER, "since": first}, accept="text/csv").text
     table = [
         (row["platform"], row["platform_name"], row["part"], row["spend"], row["roas"])
@@ -188,9 +188,9 @@ def test_what_cannot_be_compared_is_refused(api: Api) -> None:
 
 
 def test_what_is_known_is_forgotten_after_a_while(api: Api, shop: Stage) -> None:
-    put(api, spent(7, 25))
+    put(api, spend_row(7, 25))
     first = report(api)["snapshot"]
-    put(api, spent(7, 40))
+    put(api, spend_row(7, 40))
     (later,) = shop.connection.execute("SELECT now() + interval '1 s'").fetchone() or ()
     forget(shop.connection, shop.space_id, later)
     assert changes(api, first, 422)["reason"] == "too_old"
@@ -200,6 +200,6 @@ def test_what_is_known_is_forgotten_after_a_while(api: Api, shop: Stage) -> None
 @pytest.mark.usefixtures("shop")
 def test_too_much_to_compare_is_refused(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     first = report(api)["snapshot"]
-    put(api, spent(7, 25))
+    put(api, spend_row(7, 25))
     monkeypatch.setattr(ledger_changes, "MOST_WORK", 0)
     assert changes(api, first, 422)["reason"] == "too_much"

@@ -28,7 +28,7 @@ def report(api: Api, status: int = 200, **params: Any) -> Any:
     return DECODE(response.content)
 
 
-def by_key(answer: Any) -> dict[Any, dict[str, Any]]:
+def rows_by_key(answer: Any) -> dict[Any, dict[str, Any]]:
     """Return the rows by key, each a dict of its columns."""
     rows = (dict(zip(answer["columns"], row, strict=True)) for row in answer["rows"])
     return {row[answer["columns"][0]]: row for row in rows}
@@ -70,13 +70,13 @@ def rates(api: Api) -> None:
 def test_it_works(api: Api) -> None:
     answer = report(api, **BEFORE)
     assert answer["compared_period"] == APRIL
-    google = by_key(answer)["google"]
+    google = rows_by_key(answer)["google"]
     figures = ("spend", "spend_before", "spend_change", "roas", "roas_before", "roas_change")
     assert [google[name] for name in figures] == [25, 20, Decimal("0.25"), 4, 3, Decimal("0.3333")]
-    email = by_key(answer)["email"]
+    email = rows_by_key(answer)["email"]
     assert [email[f"credited_revenue{end}"] for end in ("", "_before", "_change")] == [20, 0, None]
     assert (email["roas_before"], email["roas_change"]) == (None, None)
-    assert "meta" not in by_key(answer)
+    assert "meta" not in rows_by_key(answer)
     assert [answer["totals"][f"spend{end}"] for end in ("", "_before", "_change")] == [
         34, 33, Decimal("0.0303"),
     ]  # fmt: skip
@@ -92,32 +92,32 @@ def test_a_comparison_is_the_reports_of_both_times(api: Api, group: str) -> None
     now, previous_report = (report(api, group_by=group, **span) for span in (MAY, APRIL))
     for name in ("totals", "with_spend", "unmatched"):
         check(comparison[name], now[name], previous_report[name])
-    compared, rows, before = by_key(comparison), by_key(now), by_key(previous_report)
+    compared, rows, before = rows_by_key(comparison), rows_by_key(now), rows_by_key(previous_report)
     assert list(compared) == list(rows)
     for key, row in rows.items() if group != "none" else ():
         check(compared[key], row, before.get(key))
 
 
-def check(both: dict[str, Any], now: dict[str, Any], then: dict[str, Any] | None) -> None:
+def check(comparison_row: dict[str, Any], row: dict[str, Any], former_row: dict[str, Any] | None) -> None:
     """Compare figures with both reports; a missing row counts as zeros without ratios."""
     for name in FIGURES:
-        before = then[name] if then else None if name in ("roas", "cpa", "cac") else 0
-        assert (both[name], both[f"{name}_before"]) == (now[name], before), name
+        before = former_row[name] if former_row else None if name in ("roas", "cpa", "cac") else 0
+        assert (comparison_row[name], comparison_row[f"{name}_before"]) == (row[name], before), name
         change = None
-        if now[name] is not None and before:
-            change = rounded((Fraction(now[name]) - Fraction(before)) / abs(Fraction(before)))
-        reported_change = both[f"{name}_change"]
+        if row[name] is not None and before:
+            change = rounded((Fraction(row[name]) - Fraction(before)) / abs(Fraction(before)))
+        reported_change = comparison_row[f"{name}_change"]
         # Figures are rounded to four decimals; changes are computed from exact figures.
         assert reported_change == change or abs(reported_change - change) < Decimal("0.001"), name
 
 
 @pytest.mark.usefixtures("space", "rates")
 def test_times_stand_beside_those_of_the_other_time(api: Api) -> None:
-    days = by_key(report(api, group_by="day", **BEFORE))
+    days = rows_by_key(report(api, group_by="day", **BEFORE))
     assert (days["2026-05-12"]["spend"], days["2026-05-12"]["spend_before"]) == (25, 20)
     assert (days["2026-05-20"]["spend"], days["2026-05-20"]["spend_before"]) == (5, 0)
     assert (days["2026-05-31"]["spend"], days["2026-05-31"]["spend_before"]) == (4, None)
-    months = by_key(report(api, group_by="month", compare="previous_year"))
+    months = rows_by_key(report(api, group_by="month", compare="previous_year"))
     assert months["2026-05-01"]["spend_before"] is None, "there was nothing yet"
 
 

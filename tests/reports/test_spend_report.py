@@ -21,9 +21,9 @@ MAY = {"start_date": "2026-05-01 00:00:00", "end_date": "2026-05-31 23:59:59"}
 DECODE = msgspec.json.Decoder(float_hook=Decimal).decode
 
 
-def spent(day: int, platform: str, amount: Any, **also: Any) -> dict[str, Any]:
+def spend_row(day: int, platform: str, amount: Any, **columns: Any) -> dict[str, Any]:
     row = {"date": f"2026-05-{day:02}", "platform": platform, "amount": amount, "currency": "EUR"}
-    return {**row, **also}
+    return {**row, **columns}
 
 
 def put(api: Api, *rows: Any) -> None:
@@ -62,8 +62,8 @@ def space(stage: Stage) -> Stage:
 @pytest.mark.usefixtures("space")
 def test_it_works(api: Api) -> None:
     platform_figures = {"platform_conversions": 2, "platform_revenue": 150}
-    google = spent(12, "google", 25, clicks=10, impressions=1000, **platform_figures)
-    put(api, google, spent(13, "meta", 10), spent(13, "billboard", 5))
+    google = spend_row(12, "google", 25, clicks=10, impressions=1000, **platform_figures)
+    put(api, google, spend_row(13, "meta", 10), spend_row(13, "billboard", 5))
     answer = report(api)
     names = ("platform", "spend", "clicks", "credited_revenue", "roas", "cpa", "cac")
     assert rows(answer, *names) == [
@@ -101,7 +101,7 @@ def test_customer_of_two_platforms_is_one_customer(api: Api, space: Stage, model
     for hour, source in ((9, "google_ads"), (10, "facebook_ads"), (11, "instagram_ads")):
         space.touchpoint(contact_id, source, occurred_at=f"2026-05-13 {hour}:00:00+00")
     space.event(contact_id, amount=60, event_time="2026-05-13 12:00:00+00")
-    put(api, spent(12, "google", 20), spent(12, "meta", 10), spent(12, "tiktok", 5))
+    put(api, spend_row(12, "google", 20), spend_row(12, "meta", 10), spend_row(12, "tiktok", 5))
     parameters = {"attribution_model": model, "attribution_window": 30}
     shared_count = int(model != "last_touch")
     new_customers = dict(rows(report(api, **parameters), "platform", "new_customers"))
@@ -120,7 +120,7 @@ def test_customer_of_two_platforms_is_one_customer(api: Api, space: Stage, model
 @pytest.mark.usefixtures("space")
 def test_contribution_after_the_cost_rate(api: Api, space: Stage) -> None:
     """Revenue minus cost of goods and spend, in rows and totals; null until there is a rate."""
-    put(api, spent(12, "google", "25.123456"), spent(13, "billboard", 5))
+    put(api, spend_row(12, "google", "25.123456"), spend_row(13, "billboard", 5))
     assert report(api)["totals"]["contribution"] is None
     space.connection.execute("UPDATE spaces SET cost_rate = 33.33 WHERE id = %s", (space.space_id,))
     answer = report(api)
@@ -139,8 +139,8 @@ def test_contribution_after_the_cost_rate(api: Api, space: Stage) -> None:
 @pytest.mark.usefixtures("space")
 def test_campaigns_of_a_platform_and_what_is_not_broken_down(api: Api) -> None:
     campaign = {"account_id": "1", "campaign_id": "4711", "campaign_name": "Spring"}
-    put(api, spent(12, "google", 25, **campaign), spent(12, "google", 40, account_id="1"),
-        spent(12, "meta", 7))  # fmt: skip
+    put(api, spend_row(12, "google", 25, **campaign), spend_row(12, "google", 40, account_id="1"),
+        spend_row(12, "meta", 7))  # fmt: skip
     answer = report(api, group_by="campaign", only="platform:google")
     assert rows(answer, "campaign", "campaign_name", "spend", "credited_revenue") == [
         ("4711", "Spring", 25, 100)
@@ -153,7 +153,7 @@ def test_a_campaign_that_touchpoints_know_by_name_alone(api: Api, space: Stage) 
     contact_id = space.contact()
     space.touchpoint(contact_id, "facebook_ads", occurred_at="2026-05-12 12:00:00+00", campaign_name="Summer")
     space.event(contact_id, amount=50, event_time="2026-05-13 12:00:00+00")
-    put(api, spent(12, "meta", 20, campaign_id="9", campaign_name="Summer"))
+    put(api, spend_row(12, "meta", 20, campaign_id="9", campaign_name="Summer"))
     answer = report(api, group_by="campaign")
     assert ("Summer", 20, 50, Decimal("2.5")) in rows(answer, "campaign", "spend", "credited_revenue", "roas")
     only = report(api, group_by="adset", only="campaign:Summer")
@@ -166,9 +166,9 @@ def test_a_campaign_that_touchpoints_know_by_name_alone(api: Api, space: Stage) 
     [("day", ["2026-05-13", "2026-05-20"]), ("week", ["2026-W20", "2026-W21"]), ("month", ["2026-05"])],
 )
 def test_a_time_with_spend_alone_is_named_like_others(api: Api, group: str, names: list[str]) -> None:
-    put(api, spent(13, "google", 30), spent(20, "google", 10))
+    put(api, spend_row(13, "google", 30), spend_row(20, "google", 10))
     assert [name for (name,) in rows(report(api, group_by=group), f"{group}_name")] == names
-    put(api, spent(13, "meta", 30))
+    put(api, spend_row(13, "meta", 30))
     answer = report(api, group_by=group, only="platform:meta")
     assert [name for (name,) in rows(answer, f"{group}_name")] == names[:1]
 
@@ -178,7 +178,7 @@ def test_a_time_with_spend_alone_is_named_like_others(api: Api, group: str, name
     ("group", "key"), [("day", "2026-05-13"), ("week", "2026-05-11"), ("month", "2026-05-01")]
 )
 def test_times(api: Api, group: str, key: str) -> None:
-    put(api, spent(13, "google", 30), spent(13, "x", 10))
+    put(api, spend_row(13, "google", 30), spend_row(13, "x", 10))
     answer = report(api, group_by=group)
     assert rows(answer, group, "spend", "credited_revenue") == [(key, 40, 120)]
     assert answer["unmatched"]["spend"] == 0
@@ -186,7 +186,7 @@ def test_times(api: Api, group: str, key: str) -> None:
 
 @pytest.mark.usefixtures("space")
 def test_each_day_has_its_own_rate(api: Api) -> None:
-    put(api, spent(12, "google", 10, currency="USD"), spent(19, "google", 10, currency="USD"))
+    put(api, spend_row(12, "google", 10, currency="USD"), spend_row(19, "google", 10, currency="USD"))
     answer = report(api)
     assert answer["totals"]["spend"] == 0
     assert answer["left_out_spend"] == [
@@ -201,7 +201,7 @@ def test_each_day_has_its_own_rate(api: Api) -> None:
 
 @pytest.mark.usefixtures("space")
 def test_as_csv(api: Api) -> None:
-    put(api, spent(12, "google", "25.123456"), spent(13, "billboard", 5))
+    put(api, spend_row(12, "google", "25.123456"), spend_row(13, "billboard", 5))
     text = api.get("/reports/spend", params=MAY, accept="text/csv").text
     table = list(csv.DictReader(io.StringIO(text)))
     assert [(row["platform"], row["spend"]) for row in table] == [
@@ -223,7 +223,7 @@ def test_spend_on_every_platform_meets_its_credit(api: Api, space: Stage, source
     contact_id = space.contact()
     space.touchpoint(contact_id, source, occurred_at="2026-05-12 12:00:00+00")
     space.event(contact_id, amount=300, event_time="2026-05-13 12:00:00+00")
-    put(api, spent(13, BILLED[source], 10))
+    put(api, spend_row(13, BILLED[source], 10))
     revenue_by_source = {"google_ads": 100, "email": 20}
     credit = 300 + sum(
         revenue_by_source[name] for name in revenue_by_source if BILLED[name] == BILLED[source]

@@ -16,9 +16,9 @@ FIRST = 500_000 * HOUR
 seconds = st.lists(st.integers(FIRST - 2 * HOUR, FIRST + 40 * HOUR), max_size=20)
 
 
-def keys(starts: list[int], of: list[int]) -> list[int]:
-    paths = PathData({Column.SECONDS: np.array(of, dtype=np.uint32)}, (), len(of), 0)
-    return Step(np.array(starts, dtype=np.int64)).keys(paths).tolist()
+def keys(bounds: list[int], event_seconds: list[int]) -> list[int]:
+    paths = PathData({Column.SECONDS: np.array(event_seconds, dtype=np.uint32)}, (), len(event_seconds), 0)
+    return Step(np.array(bounds, dtype=np.int64)).keys(paths).tolist()
 
 
 def test_it_works() -> None:
@@ -28,12 +28,14 @@ def test_it_works() -> None:
 
 @given(
     quarters=st.sets(st.integers(0, 160), min_size=1, max_size=6),
-    earlier=st.integers(0, 2_000),
-    odd=st.booleans(),
-    of=seconds,
+    head_start=st.integers(0, 2_000),
+    has_odd_offset=st.booleans(),
+    event_seconds=seconds,
 )
-def test_every_second(quarters: set[int], earlier: int, odd: bool, of: list[int]) -> None:
+def test_every_second(
+    quarters: set[int], head_start: int, has_odd_offset: bool, event_seconds: list[int]
+) -> None:
     """The first bucket may begin at any second; in a zone with an old, odd offset, all buckets may."""
-    starts = [FIRST + 900 * quarter + (7 if odd else 0) for quarter in sorted(quarters)]
-    starts[0] -= earlier
-    assert keys(starts, of) == [bisect_right(starts, second) for second in of]
+    starts = [FIRST + 900 * quarter + (7 if has_odd_offset else 0) for quarter in sorted(quarters)]
+    starts[0] -= head_start
+    assert keys(starts, event_seconds) == [bisect_right(starts, second) for second in event_seconds]

@@ -93,11 +93,11 @@ def ask(database_url: str, space_id: int, queries: Sequence[ReportQuery]) -> lis
     return asyncio.run(answers())
 
 
-def ratio(part: Decimal, whole: Decimal) -> Decimal:
-    return (part / whole).quantize(Decimal("0.0001"), ROUND_HALF_UP).normalize()
+def ratio(part: Decimal, total: Decimal) -> Decimal:
+    return (part / total).quantize(Decimal("0.0001"), ROUND_HALF_UP).normalize()
 
 
-def at_the_top(report: CostReport) -> dict[str, object]:
+def tile_figures(report: CostReport) -> dict[str, object]:
     """Return the figures of the tiles, and check that the ratios of the totals are the same."""
     assert report.with_spend.spend == report.total.spend
     for name in ("roas", "cpa", "cac"):
@@ -126,7 +126,7 @@ def test_totals_are_equal_under_every_grouping(database_url: str, space_id: int,
         groups = (None, Group.PLATFORM, *pick_share(other_groups, f"{model} {window}", 3))
         queries = [question(group, model, window) for group in groups]
         reports = dict(zip(groups, ask(database_url, space_id, queries), strict=True))
-        tops = {group: at_the_top(report) for group, report in reports.items()}
+        tops = {group: tile_figures(report) for group, report in reports.items()}
         assert all(top == tops[None] for top in tops.values()), (model, window, tops)
         rows = [row.figures for row in reports[Group.PLATFORM].rows if row.figures.spend]
         paid = sum((row.credited_revenue for row in rows), Decimal(0))
@@ -145,7 +145,7 @@ def test_filters_apply_to_both_sides(database_url: str, space_id: int) -> None:
             replace(query, filters=replace(query.filters, only=(KeyCondition(group, key),)))
             for query in map(question, (None, Group.PLATFORM, Group.AD, Group.COUNTRY, Group.MONTH))
         ]
-        tops = [at_the_top(report) for report in ask(database_url, space_id, queries)]
+        tops = [tile_figures(report) for report in ask(database_url, space_id, queries)]
         assert all(top == tops[0] for top in tops), (group, tops)
         assert (tops[0]["roas"] is not None) is has_ratios, (group, tops[0])
 

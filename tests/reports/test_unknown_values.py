@@ -121,8 +121,8 @@ def test_what_is_stored_of_an_unknown_platform_can_still_be_deleted(api: Api, st
     assert api.send("DELETE", "/spend", params=parameters).status_code == 422
 
 
-def hints(api: Api, path: str = "/reports", **asked: str) -> list[dict[str, Any]]:
-    response = api.get(path, params={**RANGE, **{f"{k}": v for k, v in asked.items()}})
+def hints(api: Api, path: str = "/reports", **parameters: str) -> list[dict[str, Any]]:
+    response = api.get(path, params={**RANGE, **{f"{k}": v for k, v in parameters.items()}})
     assert response.status_code == 200, response.text
     return response.json().get("hints", [])
 
@@ -140,7 +140,7 @@ def campaigns(stage: Stage) -> None:
 
 
 @pytest.mark.usefixtures("campaigns")
-def test_hints(api: Api) -> None:
+def test_unknown_values_have_hints(api: Api) -> None:
     assert hints(api, campaign="does not exist")[0]["value"] == "does not exist"
     assert hints(api, campaign="SPRING") == []
     (hint,) = hints(api, campaign="Sping sale")
@@ -166,7 +166,7 @@ def test_hints(api: Api) -> None:
 @pytest.mark.parametrize(
     "path", ["/reports", "/reports/spend", "/reports/cohorts", "/reports/credits", "/reports/changes"]
 )
-def test_hints_everywhere(api: Api, path: str) -> None:
+def test_every_report_has_hints(api: Api, path: str) -> None:
     more = {"since": "2026-01-01 00:00:00"} if path == "/reports/changes" else {}
     for number in range(20):
         value = f"campaign:none {number}"
@@ -175,6 +175,6 @@ def test_hints_everywhere(api: Api, path: str) -> None:
 
 
 @pytest.mark.usefixtures("campaigns")
-def test_hints_on_paths(api: Api) -> None:
+def test_paths_have_hints(api: Api) -> None:
     (hint,) = hints(api, "/reports/paths", **{"only[]": "country:XX"})
     assert hint == {"field": "only", "value": "country:XX", "nearest": []}

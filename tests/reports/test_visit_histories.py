@@ -13,7 +13,7 @@ import pytest
 from tests.reports import answers
 from tests.reports.court import Court, Subject
 from tests.reports.faults import FAULTS, Plant
-from tests.reports.questions import some_question, with_one_model
+from tests.reports.questions import keep_one_model, some_question
 from tests.support.report_model import counting, grouping
 from tests.support.report_model.question import OF_VISITS, TIME_GROUPS, TOUCH_GROUPS, read_question
 
@@ -25,13 +25,13 @@ def _some_question(dice: Random) -> dict[str, Any]:
         other_measures = [name for name in question["measures"] if name not in OF_VISITS]
         question["measures"] = [*dice.choice((("visits",), OF_VISITS)), *other_measures]
         groups = dice.sample((*TOUCH_GROUPS, *TIME_GROUPS), dice.choice((0, 1, 1, 2)))
-        question = with_one_model({**question, "group_by": groups})
+        question = keep_one_model({**question, "group_by": groups})
         question.pop("order_by", None)
         if read_question(question).refusal() is None:
             return question
 
 
-def _every_touch(patch: pytest.MonkeyPatch) -> None:
+def _count_every_touch(patch: pytest.MonkeyPatch) -> None:
     def visit_conversions(credits_: list[Any]) -> Fraction:
         return sum((credit.part for credit in credits_ if credit.converts), Fraction(0))
 
@@ -50,12 +50,12 @@ def _no_filters(patch: pytest.MonkeyPatch) -> None:
 
 
 WRONG: dict[str, Plant] = {
-    "touches of events count as visits": _every_touch,
+    "touches of events count as visits": _count_every_touch,
     "filters on touches do not select visits": _no_filters,
     "the last second of a period is not part of it": FAULTS["the last second of a period is not part of it"],
 }
 
 
 def test_it_works(court: Court) -> None:
-    court.subject = Subject(_some_question, answers.answer, answers.expected)
-    court.judge_random(seconds=3, faults=WRONG, rare=["the last second of a period is not part of it"])
+    court.subject = Subject(_some_question, answers.answer, answers.expected_answer)
+    court.judge_random(seconds=3, faults=WRONG, rare_faults=["the last second of a period is not part of it"])

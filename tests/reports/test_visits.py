@@ -38,8 +38,8 @@ def ms(text: str) -> int:
     return round(moment.replace(tzinfo=UTC if text.endswith("Z") else BERLIN).timestamp() * 1000)
 
 
-def view(token: str, at: str, url: str = PAGE, referrer: str | None = None) -> AcceptedHit:
-    return hit(trk_token=token, occurred_at=ms(at), url=url, referrer=referrer)
+def view(token: str, time: str, url: str = PAGE, referrer: str | None = None) -> AcceptedHit:
+    return hit(trk_token=token, occurred_at=ms(time), url=url, referrer=referrer)
 
 
 def report(api: Api, *measures: str, **parameters: Any) -> dict[str, Any]:
@@ -119,7 +119,7 @@ def test_a_period_of_decades_is_answered_in_time(
     assert [row for row in answer["rows"] if row[-1]] == rows
 
 
-def test_nobody_has_visited(world: tuple[Api, Pipeline]) -> None:
+def test_a_report_without_visits_is_empty(world: tuple[Api, Pipeline]) -> None:
     api, _ = world
     assert report(api, **{"group_by[]": "hour"})["totals"] == {"visits": 0}
 
@@ -230,14 +230,14 @@ def test_merging_and_splitting_contacts_changes_nothing(
     assert merged_ids
     undo(database_url, stage, *merged_ids)
     assert report(api, **parameters)["rows"] == before
-    assert stage.contact_of(first)
+    assert stage.find_contact(first)
 
 
 def test_erasing_a_person_removes_their_visits(world: tuple[Api, Pipeline], database_url: str) -> None:
     api, stage = world
     browse(stage)
     [event_id] = stage.run(event(trk_token="t1", event_time=ms("2025-10-08 10:00"), amount="1"))
-    contact = stage.contact_of(event_id)
+    contact = stage.find_contact(event_id)
     with connect(database_url) as connection, connection.transaction():
         scrub(connection, stage.space_id, contact)
     rows = report(api, **{"group_by[]": "landing_page"})["rows"]

@@ -77,7 +77,9 @@ def test_it_works(database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert "\n  Do: turn it on" in text
 
 
-def test_nothing_unsafe(monkeypatch: pytest.MonkeyPatch, capsys: Any, database_url: str) -> None:
+def test_a_safe_installation_has_no_risks(
+    monkeypatch: pytest.MonkeyPatch, capsys: Any, database_url: str
+) -> None:
     monkeypatch.setenv("HEADWATER_DATABASE_URL", database_url)
     monkeypatch.setattr("headwater.cli.service.check.inspect", lambda *_: [])
     assert main(["check"]) == 0
@@ -108,7 +110,7 @@ def server(**changes: Any) -> DatabaseFacts:
 
 
 @pytest.mark.parametrize(
-    ("facts", "found"),
+    ("facts", "risks"),
     [
         (DATABASE, []),
         (server(fsync=False), ["not_durable"]),
@@ -147,12 +149,12 @@ def server(**changes: Any) -> DatabaseFacts:
         ),
     ],
 )
-def test_a_database(facts: DatabaseFacts, found: list[str]) -> None:
-    assert ids(judge_database(facts)) == found
+def test_a_database(facts: DatabaseFacts, risks: list[str]) -> None:
+    assert ids(judge_database(facts)) == risks
 
 
 @pytest.mark.parametrize(
-    ("facts", "found"),
+    ("facts", "risks"),
     [
         (FILES, []),
         (replace(FILES, open_paths=(FOLDER,)), ["open_files"]),
@@ -168,8 +170,8 @@ def test_a_database(facts: DatabaseFacts, found: list[str]) -> None:
         (replace(FILES, disks=(DiskFacts(FOLDER, 900 * GB, 30 * GB),)), []),
     ],
 )
-def test_files(facts: FileFacts, found: list[str]) -> None:
-    assert ids(judge_files(Settings(), facts)) == found
+def test_files(facts: FileFacts, risks: list[str]) -> None:
+    assert ids(judge_files(Settings(), facts)) == risks
 
 
 def test_a_full_disk_is_critical_and_a_long_list_is_cut() -> None:
@@ -185,7 +187,7 @@ def test_a_key_of_the_operators_own_lies_beside_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "base_url", "found"),
+    ("settings", "base_url", "risks"),
     [
         (Settings(), HERE, []),
         (Settings(), "http://localhost:8080", []),
@@ -206,8 +208,8 @@ def test_a_key_of_the_operators_own_lies_beside_nothing() -> None:
         (Settings(platform_urls={"meta": "https://x.example"}), HERE, ["platform_elsewhere"]),
     ],
 )
-def test_settings(settings: Settings, base_url: str, found: list[str]) -> None:
-    assert ids(judge_settings(settings, base_url, {})) == found
+def test_settings(settings: Settings, base_url: str, risks: list[str]) -> None:
+    assert ids(judge_settings(settings, base_url, {})) == risks
 
 
 @pytest.mark.parametrize("variable", ["HEADWATER_FAILPOINT", "HEADWATER_FAILPOINT_FILE"])
@@ -217,7 +219,7 @@ def test_failpoints(variable: str) -> None:
 
 
 @pytest.fixture
-def installed(tmp_path: Path) -> Path:
+def private_dir(tmp_path: Path) -> Path:
     """A data directory with Headwater's files, closed to others."""
     tmp_path.chmod(0o700)
     for name in ("secret.key", "postgresql.log"):
@@ -225,18 +227,18 @@ def installed(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_files_are_looked_at(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    settings = Settings(data_dir=installed)
+def test_files_are_looked_at(private_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    settings = Settings(data_dir=private_dir)
     facts = gather_file_facts(settings, None)
     assert (facts.open_paths, facts.foreign_paths, facts.backup_dir) == ((), (), None)
     assert facts.has_key_file
     assert facts.disks[0].total > facts.disks[0].free > 0
-    (installed / "secret.key").chmod(0o640)
+    (private_dir / "secret.key").chmod(0o640)
     folder = tmp_path_factory.mktemp("backups")
     (folder / "headwater-2026.zip").touch()
     (folder / "headwater-2026.zip").chmod(0o604)  # regardless of this process's umask
     facts = gather_file_facts(settings, folder)
-    assert facts.open_paths == (installed / "secret.key", folder / "headwater-2026.zip")
+    assert facts.open_paths == (private_dir / "secret.key", folder / "headwater-2026.zip")
     assert facts.shares_disk
     assert not facts.has_journal
     (folder / "erasures.journal").touch(0o600)
@@ -244,46 +246,46 @@ def test_files_are_looked_at(installed: Path, tmp_path_factory: pytest.TempPathF
     assert gather_file_facts(settings, folder / "gone").backup_dir is None
 
 
-def test_open_files_are_among_an_installations_risks(installed: Path, database_url: str) -> None:
-    settings = Settings(data_dir=installed, database_url=database_url)
+def test_open_files_are_among_an_installations_risks(private_dir: Path, database_url: str) -> None:
+    settings = Settings(data_dir=private_dir, database_url=database_url)
     assert "open_files" not in ids(inspect(settings, database_url, {}))
-    (installed / "secret.key").chmod(0o640)
+    (private_dir / "secret.key").chmod(0o640)
     assert "open_files" in ids(inspect(settings, database_url, {}))
 
 
-def test_other_accounts_are_seen(installed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_accounts_are_seen(private_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(file_facts, "_accounts", lambda _: {os.geteuid() + 1})
-    assert installed in gather_file_facts(Settings(data_dir=installed), None).foreign_paths
+    assert private_dir in gather_file_facts(Settings(data_dir=private_dir), None).foreign_paths
 
 
-def test_a_directory_for_other_things_too_may_be_open(installed: Path) -> None:
-    (installed / "website").mkdir()
-    installed.chmod(0o755)
-    assert gather_file_facts(Settings(data_dir=installed), None).open_paths == ()
-    (installed / "website").rmdir()
-    assert gather_file_facts(Settings(data_dir=installed), None).open_paths == (installed,)
+def test_a_directory_for_other_things_too_may_be_open(private_dir: Path) -> None:
+    (private_dir / "website").mkdir()
+    private_dir.chmod(0o755)
+    assert gather_file_facts(Settings(data_dir=private_dir), None).open_paths == ()
+    (private_dir / "website").rmdir()
+    assert gather_file_facts(Settings(data_dir=private_dir), None).open_paths == (private_dir,)
 
 
 @pytest.fixture
-def rolled_back(connection: psycopg.Connection) -> Iterator[psycopg.Connection]:
+def rolled_back_connection(connection: psycopg.Connection) -> Iterator[psycopg.Connection]:
     """A connection whose changes are rolled back."""
     with connection.transaction(force_rollback=True):
         yield connection
 
 
-def test_a_database_is_looked_at(rolled_back: psycopg.Connection) -> None:
-    rolled_back.execute("DELETE FROM backups")
-    facts = gather_database_facts(rolled_back, is_ours=True)
+def test_a_database_is_looked_at(rolled_back_connection: psycopg.Connection) -> None:
+    rolled_back_connection.execute("DELETE FROM backups")
+    facts = gather_database_facts(rolled_back_connection, is_ours=True)
     assert not facts.server.fsync
     assert (facts.server.checksums, facts.server.keeps_quiet) == (True, True)
     assert abs(facts.skew) < timedelta(seconds=5)
     assert facts.schema == SchemaState((), ())
     assert facts.backup is None
-    rolled_back.execute(
+    rolled_back_connection.execute(
         "INSERT INTO backups (id, made_at, finished_at, bytes, name, folder)"
         " VALUES (gen_random_uuid(), now() - interval '9 days', now(), 1, 'a.zip', '/b')"
     )
-    facts = gather_database_facts(rolled_back, is_ours=True)
+    facts = gather_database_facts(rolled_back_connection, is_ours=True)
     assert facts.backup == BackupFacts(timedelta(days=9), verified=False, folder="/b")
     assert facts.recorded_folder == Path("/b")
 
@@ -293,28 +295,28 @@ def test_a_database_is_looked_at(rolled_back: psycopg.Connection) -> None:
     "log_min_duration_statement = 1000", "log_min_duration_sample = 1000",
     "log_transaction_sample_rate = 0.1",
 ])  # fmt: skip
-def test_what_the_servers_log_quotes(rolled_back: psycopg.Connection, setting: str) -> None:
-    rolled_back.execute(f"SET LOCAL {setting}".encode())
-    assert not gather_database_facts(rolled_back, is_ours=True).server.keeps_quiet
+def test_what_the_servers_log_quotes(rolled_back_connection: psycopg.Connection, setting: str) -> None:
+    rolled_back_connection.execute(f"SET LOCAL {setting}".encode())
+    assert not gather_database_facts(rolled_back_connection, is_ours=True).server.keeps_quiet
 
 
-def test_the_second_wall_is_looked_at(rolled_back: psycopg.Connection) -> None:
-    facts = gather_database_facts(rolled_back, is_ours=True)
+def test_the_second_wall_is_looked_at(rolled_back_connection: psycopg.Connection) -> None:
+    facts = gather_database_facts(rolled_back_connection, is_ours=True)
     assert (facts.confines, facts.open_tables) == (True, ())
-    rolled_back.execute("ALTER TABLE hits DISABLE ROW LEVEL SECURITY")
-    rolled_back.execute("DROP POLICY space ON events")
-    facts = gather_database_facts(rolled_back, is_ours=True)
+    rolled_back_connection.execute("ALTER TABLE hits DISABLE ROW LEVEL SECURITY")
+    rolled_back_connection.execute("DROP POLICY space ON events")
+    facts = gather_database_facts(rolled_back_connection, is_ours=True)
     assert (facts.confines, facts.open_tables) == (True, ("events", "hits"))
-    rolled_back.execute("ALTER ROLE headwater_space BYPASSRLS")
-    assert not gather_database_facts(rolled_back, is_ours=True).confines
+    rolled_back_connection.execute("ALTER ROLE headwater_space BYPASSRLS")
+    assert not gather_database_facts(rolled_back_connection, is_ours=True).confines
 
 
-def test_schemas_are_compared(rolled_back: psycopg.Connection) -> None:
-    rolled_back.execute("INSERT INTO migrations (name, checksum) VALUES ('9999_later', '')")
-    facts = gather_database_facts(rolled_back, is_ours=True)
+def test_schemas_are_compared(rolled_back_connection: psycopg.Connection) -> None:
+    rolled_back_connection.execute("INSERT INTO migrations (name, checksum) VALUES ('9999_later', '')")
+    facts = gather_database_facts(rolled_back_connection, is_ours=True)
     assert (facts.schema.newer, facts.schema.unknown) == (("9999_later",), ())
-    rolled_back.execute("UPDATE migrations SET unused_since = '9.0.0' WHERE name = '9999_later'")
-    facts = gather_database_facts(rolled_back, is_ours=True)
+    rolled_back_connection.execute("UPDATE migrations SET unused_since = '9.0.0' WHERE name = '9999_later'")
+    facts = gather_database_facts(rolled_back_connection, is_ours=True)
     assert (facts.schema.newer, facts.schema.unknown) == ((), ("9999_later",))
 
 

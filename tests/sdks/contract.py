@@ -22,7 +22,7 @@ from headwater_client import Client
 from scripts.sdk_types import camel
 
 from headwater.api.reference.examples import Example
-from tests.reference.sending import Send, operations, plainly
+from tests.reference.sending import Send, make_plain_sender, operations
 from tests.sdks.wire import failing_network
 from tests.support.processes import environment
 
@@ -96,19 +96,19 @@ def typescript(url: str, key: str) -> Iterator[Call]:
 
 
 @contextmanager
-def plain(url: str, key: str) -> Iterator[Call]:
+def call_plainly(url: str, key: str) -> Iterator[Call]:
     """Call with plain HTTP, without retries."""
     headers = {"Authorization": f"Bearer {key}"}
     with httpx.Client(base_url=url, headers=headers, timeout=60) as client:
-        send = plainly(client)
+        send = make_plain_sender(client)
         yield lambda name, example: json.loads(send(name, example))
 
 
-CLIENTS = {"plain": plain, "python": python, "typescript": typescript}
+CLIENTS = {"plain": call_plainly, "python": python, "typescript": typescript}
 
 
 @contextmanager
-def taking_turns(names: tuple[str, ...], url: str, key: str) -> Iterator[Send]:
+def alternate_clients(names: tuple[str, ...], url: str, key: str) -> Iterator[Send]:
     """Send with each client in turn. Requests that must not be repeated use the working network. So do
     events, because repetitions would use up the ids that later examples refer to.
     """

@@ -16,7 +16,7 @@ ACCEPTED: Reply = (202, {}, b'{"status": 202, "message": "Accepted"}')
 
 
 @dataclass(frozen=True)
-class Received:
+class ReceivedRequest:
     """A received request."""
 
     method: str
@@ -26,11 +26,11 @@ class Received:
 
 
 @dataclass
-class Scripted:
+class ScriptedService:
     """The service's address, and the requests."""
 
     url: str
-    received: list[Received] = field(default_factory=list[Received])
+    requests: list[ReceivedRequest] = field(default_factory=list[ReceivedRequest])
 
 
 def refuse_then(*replies: Reply) -> Callable[[int], Reply]:
@@ -44,9 +44,11 @@ def status(code: int, **headers: str) -> Reply:
 
 
 @contextmanager
-def scripted_service(reply: Callable[[int], Reply], certificate: Path | None = None) -> Iterator[Scripted]:
+def scripted_service(
+    reply: Callable[[int], Reply], certificate: Path | None = None
+) -> Iterator[ScriptedService]:
     """Run a service whose nth response is `reply(n)`. It uses TLS if it has a certificate."""
-    service = Scripted("")
+    service = ScriptedService("")
 
     class Handler(BaseHTTPRequestHandler):
         def handle_one_request(self) -> None:
@@ -55,9 +57,9 @@ def scripted_service(reply: Callable[[int], Reply], certificate: Path | None = N
                 self.close_connection = True
                 return
             body = self.rfile.read(int(self.headers.get("content-length", 0)))
-            request = Received(self.command, self.path, dict(self.headers.items()), body)
-            service.received.append(request)
-            code, headers, content = reply(len(service.received) - 1)
+            request = ReceivedRequest(self.command, self.path, dict(self.headers.items()), body)
+            service.requests.append(request)
+            code, headers, content = reply(len(service.requests) - 1)
             self.send_response(code)
             for name, value in {**headers, "Content-Length": str(len(content))}.items():
                 self.send_header(name, value)

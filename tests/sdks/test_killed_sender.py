@@ -14,7 +14,7 @@ from pathlib import Path
 from headwater_client import Client, EventBuffer
 
 from tests.conftest import Running
-from tests.sdks.test_python_buffer import stored
+from tests.sdks.test_python_buffer import stored_orders
 from tests.sdks.wire import failing_network
 from tests.support.factories import Stage
 from tests.support.processes import environment
@@ -26,7 +26,7 @@ EVENTS = 60 * (KILLS + 1)
 SEED = 7
 
 
-def noted(notes: Path) -> list[int]:
+def read_notes(notes: Path) -> list[int]:
     lines = notes.read_text().splitlines() if notes.exists() else []
     return [int(line) for line in lines]
 
@@ -41,7 +41,7 @@ def test_it_works(server: Running, stage: Stage, make_key: Callable[..., str], t
         )  # fmt: skip
 
         def start() -> subprocess.Popen[bytes]:
-            first = max(noted(notes), default=-1) + 1
+            first = max(read_notes(notes), default=-1) + 1
             arguments = [str(file), str(notes), str(first), str(EVENTS)]
             script = str(Path(__file__).with_name("sending.py"))
             return subprocess.Popen([sys.executable, script, *arguments], env=variables)
@@ -49,12 +49,12 @@ def test_it_works(server: Running, stage: Stage, make_key: Callable[..., str], t
         for kill in range(KILLS):
             sender = start()
             minimum = min(EVENTS - 5, 60 * kill + chance.randrange(5, 55))
-            wait_until(lambda: len(noted(notes)) >= minimum)  # noqa: B023 - it is called right here
+            wait_until(lambda: len(read_notes(notes)) >= minimum)  # noqa: B023 - it is called right here
             sender.kill()
             sender.wait()
         last = start()
         assert last.wait(PATIENCE_SECONDS) == 0
-    orders = stored(stage)
+    orders = stored_orders(stage)
     # The event that was being added during a kill may be stored but not recorded. It was then added once
     # more.
     assert orders == sorted(str(number) for number in range(EVENTS))

@@ -17,7 +17,7 @@ from headwater_client import Client, EventBuffer
 
 from tests.crash.faults import inject
 from tests.crash.service import Service
-from tests.sdks.test_killed_sender import noted
+from tests.sdks.test_killed_sender import read_notes
 from tests.sdks.test_typescript_client import NODE
 from tests.support.campaigns import IS_LONG, campaign_size
 from tests.support.processes import environment
@@ -35,7 +35,7 @@ if not Path("/proc/self/stat").exists():
 
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[Service]:
-    with Service(tmp_path).installed() as service:
+    with Service(tmp_path).run_installed() as service:
         yield service
 
 
@@ -65,7 +65,7 @@ def test_it_works(service: Service, start: Start, tmp_path: Path) -> None:
     python = str(ROOT / "sdks" / "python" / "src")
 
     def start_sender() -> subprocess.Popen[str]:
-        first = max(noted(notes), default=-1) + 1
+        first = max(read_notes(notes), default=-1) + 1
         arguments = (file, notes, str(first), str(EVENTS))
         return start(sys.executable, script, *arguments, URL=url, KEY=account.key, PYTHONPATH=python)
 

@@ -24,7 +24,7 @@ def event(number: int) -> TrackPayload:
     return {"event_name": "purchase", "email": "anna@example.com", "order_id": f"order-{number}"}
 
 
-def stored(stage: Stage) -> list[str]:
+def stored_orders(stage: Stage) -> list[str]:
     """Process all waiting rows, and return the Space's orders."""
     Queue(stage.connection, stage.space_id).process()
     rows = stage.connection.execute(
@@ -53,24 +53,24 @@ def test_it_works(
 ) -> None:
     """Every second connection is cut, and the process ends while the network is down."""
     file = tmp_path / "events.db"
-    network.down = True
+    network.is_down = True
     first = EventBuffer(connect(), file=file, batch=20, seconds=0.01, retry_seconds=0.01)
     for number in range(100):
         first.add(event(number))
     assert not first.close(timeout=0.05)
     first._thread.join(PATIENCE_SECONDS)
-    network.down = False
+    network.is_down = False
     with EventBuffer(connect(), file=file, batch=20, seconds=0.01, retry_seconds=0.01) as second:
         assert len(second) == 100
         for number in range(100, 150):
             second.add(event(number))
         assert second.flush(PATIENCE_SECONDS)
     assert {"before", "after", "none"} <= set(network.done)
-    assert stored(stage) == sorted(f"order-{number}" for number in range(150))
+    assert stored_orders(stage) == sorted(f"order-{number}" for number in range(150))
 
 
 def test_it_is_bounded(connect: Callable[[], Client], network: FailingNetwork) -> None:
-    network.down = True
+    network.is_down = True
     buffer = EventBuffer(connect(), most=3, seconds=0.01, retry_seconds=0.01)
     for number in range(3):
         buffer.add(event(number))
@@ -95,7 +95,7 @@ def test_what_is_refused_is_told_and_does_not_stand_in_the_way(
             buffer.add(payload)
         assert buffer.flush(PATIENCE_SECONDS)
     assert [list(rejection.errors) for rejection in rejections] == [["amount"]]
-    assert stored(stage) == ["order-0", "order-2"]
+    assert stored_orders(stage) == ["order-0", "order-2"]
 
 
 def test_a_wrong_key_loses_nothing(network: FailingNetwork, open_client: Callable[..., Client]) -> None:
@@ -117,7 +117,7 @@ def test_a_stranger_s_answer_loses_nothing(
     open_client: Callable[..., Client],
 ) -> None:
     rejections: list[Rejection] = []
-    with failing_network(server.base_url, first=answer) as network:
+    with failing_network(server.base_url, prefix=answer) as network:
         client = open_client(network.url, make_key(stage.space_id), backoff=0)
         options: dict[str, Any] = {"seconds": 0.01, "retry_seconds": 0.01}
         with EventBuffer(client, **options, on_rejection=rejections.append) as buffer:
@@ -125,7 +125,7 @@ def test_a_stranger_s_answer_loses_nothing(
                 buffer.add(event(number))
             assert buffer.flush(PATIENCE_SECONDS)
     assert rejections == []
-    assert stored(stage) == ["order-0", "order-1", "order-2"]
+    assert stored_orders(stage) == ["order-0", "order-1", "order-2"]
 
 
 def test_a_file_is_shared(connect: Callable[[], Client], stage: Stage, tmp_path: Path) -> None:
@@ -139,7 +139,7 @@ def test_a_file_is_shared(connect: Callable[[], Client], stage: Stage, tmp_path:
         assert readable == []
         assert first.flush(PATIENCE_SECONDS)
         assert len(second) == 0
-    assert stored(stage) == ["order-0", "order-1"]
+    assert stored_orders(stage) == ["order-0", "order-1"]
 
 
 def test_closing_tries_until_the_service_is_back(open_client: Callable[..., Client]) -> None:
@@ -149,7 +149,7 @@ def test_closing_tries_until_the_service_is_back(open_client: Callable[..., Clie
         buffer = EventBuffer(open_client(service.url, "trk_sk_x", retries=0), retry_seconds=600)
         buffer.add(event(0))
         assert buffer.close(PATIENCE_SECONDS)
-        assert len(service.received) == 4
+        assert len(service.requests) == 4
 
 
 def test_an_unusable_file_is_refused(connect: Callable[[], Client], tmp_path: Path) -> None:
@@ -173,7 +173,7 @@ def test_a_callback_that_raises_stops_nothing(
         assert buffer.flush(PATIENCE_SECONDS)
         buffer.add(event(2))
         assert buffer.flush(PATIENCE_SECONDS)
-    assert stored(stage) == ["order-2"]
+    assert stored_orders(stage) == ["order-2"]
     assert "on_rejection raised RuntimeError" in caplog.text
     assert "anna@example.com" not in caplog.text
 

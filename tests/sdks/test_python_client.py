@@ -80,7 +80,7 @@ class Recorder(Client):
     """A client that records its requests instead of sending them."""
 
     def call(self, method: str, path: str, query: Any, body: Any = None) -> Any:
-        self.sent = (method, path, [name for name, _ in flatten(query)], body)
+        self.requests = (method, path, [name for name, _ in flatten(query)], body)
 
 
 @pytest.mark.parametrize(("method", "path", "operation"), list(operations()), ids=lambda each: str(each)[:40])
@@ -104,7 +104,7 @@ def test_every_operation_is_sent_as_it_is_described(
         arguments["body" if is_json else "file"] = body
     recorder = Recorder("http://nowhere", "key")
     getattr(recorder, operation["operationId"])(**arguments)
-    assert recorder.sent == (method, path, names, body)
+    assert recorder.requests == (method, path, names, body)
 
 
 def test_pages_are_one_list(sdk: Client, stage: Stage) -> None:
@@ -168,12 +168,12 @@ def test_a_deletion_whose_answer_is_lost_is_done(
     assert list(sdk.iterate_events(**YEAR)) == []
 
 
-@pytest.mark.parametrize("cut", HALVES.values(), ids=HALVES)
+@pytest.mark.parametrize("partial_answer", HALVES.values(), ids=HALVES)
 def test_half_an_answer_is_none(
-    sdk: Client, server: Running, cut: bytes, open_client: Callable[..., Client]
+    sdk: Client, server: Running, partial_answer: bytes, open_client: Callable[..., Client]
 ) -> None:
     """This holds for every cut, and for a foreign page."""
-    with failing_network(server.base_url, first=cut) as network:
+    with failing_network(server.base_url, prefix=partial_answer) as network:
         client = open_client(network.url, sdk._options.key, backoff=0, retries=3)
         (result,) = client.track_many([EVENT])
     assert result["status"] == "queued"

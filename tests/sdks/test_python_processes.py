@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Running
-from tests.sdks.test_python_buffer import stored
+from tests.sdks.test_python_buffer import stored_orders
 from tests.support.factories import Stage
 from tests.support.processes import environment
 from tests.support.sizes import ROOT
@@ -68,7 +68,7 @@ def run(variables: dict[str, str]) -> Run:
 def test_an_exit_sends_what_waits(run: Run, stage: Stage, end: str) -> None:
     result = run(f"buffer = EventBuffer(client, file=file, seconds=60)\nadd(buffer, 'a', 'b', 'c')\n{end}")
     assert result.returncode == (1 if "raise" in end else 0), result.stderr
-    assert stored(stage) == ["a", "b", "c"]
+    assert stored_orders(stage) == ["a", "b", "c"]
 
 
 def test_an_exit_with_a_hanging_service_ends_in_time(run: Run, variables: dict[str, str]) -> None:
@@ -100,7 +100,7 @@ for child in children:
 add(buffer, "parent")
 """)
     assert result.returncode == 0, result.stderr
-    assert stored(stage) == ["a", "b", "parent"]
+    assert stored_orders(stage) == ["a", "b", "parent"]
 
 
 def test_a_fork_while_events_wait_and_are_sent(run: Run, stage: Stage) -> None:
@@ -121,7 +121,7 @@ for number in range(8):
     client.list_destinations()
 """)
     assert result.returncode == 0, result.stderr
-    assert stored(stage) == sorted(
+    assert stored_orders(stage) == sorted(
         f"{name}-{number}" for name in ("before", "child", "other") for number in range(8)
     )
 
@@ -142,7 +142,7 @@ for worker in started:
     assert worker.exitcode == 0
 """)
     assert result.returncode == 0, result.stderr
-    assert stored(stage) == ["a", "b", "parent"]
+    assert stored_orders(stage) == ["a", "b", "parent"]
 
 
 SHOP = """
@@ -177,7 +177,7 @@ def test_celery(variables: dict[str, str], stage: Stage, tmp_path: Path) -> None
     finally:
         worker.send_signal(signal.SIGTERM)
         worker.wait(PATIENCE_SECONDS)
-    assert stored(stage) == sorted(f"order-{number}" for number in range(10))
+    assert stored_orders(stage) == sorted(f"order-{number}" for number in range(10))
 
 
 APPLICATION = """
@@ -218,6 +218,6 @@ def test_gunicorn(variables: dict[str, str], stage: Stage, tmp_path: Path, optio
     finally:
         process.send_signal(signal.SIGTERM)
         assert process.wait(PATIENCE_SECONDS) == 0, (tmp_path / "gunicorn.log").read_text()
-    orders = [order for order in stored(stage) if not order.startswith("loaded-by-")]
+    orders = [order for order in stored_orders(stage) if not order.startswith("loaded-by-")]
     assert orders == sorted(f"order-{number}" for number in range(12))
-    assert len(stored(stage)) - len(orders) == (1 if options else 2)
+    assert len(stored_orders(stage)) - len(orders) == (1 if options else 2)

@@ -50,14 +50,14 @@ def call(request: pytest.FixtureRequest) -> Call:
 
 
 @pytest.fixture
-def hanging() -> Iterator[str]:
+def hanging_url() -> Iterator[str]:
     """The address of a service that accepts connections and never responds."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"
 
 
 @pytest.fixture
-def refusing() -> str:
+def unused_url() -> str:
     """An address without a service."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         return f"http://127.0.0.1:{listener.getsockname()[1]}"
@@ -72,7 +72,7 @@ def test_both_clients_have_the_same_operations() -> None:
 def test_a_request_names_the_client(call: Call) -> None:
     with scripted_service(refuse_then(ACCEPTED)) as service:
         call("track", EVENT, url=service.url + "/behind/")
-    (request,) = service.received
+    (request,) = service.requests
     assert request.target == "/behind/public-api/v1/events/track"
     assert request.headers["User-Agent"] == f"headwater-client-python/{__version__}"
     assert request.headers["Authorization"] == "Bearer trk_sk_x"
@@ -88,7 +88,7 @@ def test_python_values_are_sent(call: Call) -> None:
     extra_fields: Any = {"date": date(2026, 11, 1), "id": UUID(int=1)}
     with scripted_service(refuse_then(ACCEPTED)) as service:
         call("track", {**event, **extra_fields}, url=service.url)
-    body = json.loads(service.received[0].body, parse_float=Decimal)
+    body = json.loads(service.requests[0].body, parse_float=Decimal)
     assert body["amount"] == Decimal(100) / 3
     assert body["event_time"] == "2026-11-01T12:00:00+00:00"
     assert body["profile_field_16"] == Decimal("0.12345678901234567890")
@@ -136,22 +136,22 @@ def test_limits_that_are_none_are_refused(options: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("name", ["", ".", ".."])
-def test_an_empty_id_is_refused(call: Call, refusing: str, name: str) -> None:
+def test_an_empty_id_is_refused(call: Call, unused_url: str, name: str) -> None:
     with pytest.raises(ValueError, match="id or name"):
-        call("delete_contact_pii", name, url=refusing)
+        call("delete_contact_pii", name, url=unused_url)
 
 
 def test_two_retries_and_no_more(call: Call) -> None:
     with scripted_service(refuse_then(status(503))) as service:
         with pytest.raises(ApiError, match="503"):
             call("track", EVENT, url=service.url)
-        assert len(service.received) == 3
+        assert len(service.requests) == 3
         with pytest.raises(ApiError):
             call("create_contact", {"emails": ["b@example.com"]}, url=service.url)
-        assert len(service.received) == 4
+        assert len(service.requests) == 4
     with scripted_service(refuse_then(status(429), ACCEPTED)) as service:
         call("create_contact", {"emails": ["b@example.com"]}, url=service.url)
-        assert len(service.received) == 2
+        assert len(service.requests) == 2
 
 
 def test_a_requested_pause_is_kept_or_the_error_raised(call: Call) -> None:
@@ -163,20 +163,20 @@ def test_a_requested_pause_is_kept_or_the_error_raised(call: Call) -> None:
         with pytest.raises(ApiError) as error:
             call("track", EVENT, url=service.url)
         assert error.value.retry_after == 60
-        assert len(service.received) == 1
+        assert len(service.requests) == 1
 
 
-def test_a_hanging_service_fails_in_time(call: Call, hanging: str) -> None:
+def test_a_hanging_service_fails_in_time(call: Call, hanging_url: str) -> None:
     start = time.monotonic()
     with pytest.raises(ConnectionFailedError, match="POST /events/track: "):
-        call("track", EVENT, url=hanging, timeout=0.3)
+        call("track", EVENT, url=hanging_url, timeout=0.3)
     assert 0.25 < time.monotonic() - start < 3
 
 
-def test_a_service_that_is_down_fails_after_two_retries(call: Call, refusing: str) -> None:
+def test_a_service_that_is_down_fails_after_two_retries(call: Call, unused_url: str) -> None:
     start = time.monotonic()
     with pytest.raises(ConnectionFailedError, match="ConnectError"):
-        call("track", EVENT, url=refusing, backoff=0.1)
+        call("track", EVENT, url=unused_url, backoff=0.1)
     assert 0.1 < time.monotonic() - start < 3
 
 
@@ -204,8 +204,8 @@ def test_a_response_that_trickles_is_too_late(call: Call) -> None:
             thread.join()
 
 
-def test_one_call_may_have_other_limits(hanging: str) -> None:
-    with Client(hanging, "trk_sk_x", timeout=60) as client:
+def test_one_call_may_have_other_limits(hanging_url: str) -> None:
+    with Client(hanging_url, "trk_sk_x", timeout=60) as client:
         start = time.monotonic()
         with pytest.raises(ConnectionFailedError):
             client.with_options(timeout=0.2).list_destinations()
@@ -226,7 +226,7 @@ def test_a_proxy_is_used(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
         call("track", EVENT, url="http://headwater.invalid", proxy=proxy.url)
         monkeypatch.setenv("HTTP_PROXY", proxy.url)
         call("track", EVENT, url="http://headwater.invalid")
-    targets = [request.target for request in proxy.received]
+    targets = [request.target for request in proxy.requests]
     assert targets == ["http://headwater.invalid/public-api/v1/events/track"] * 2
 
 
@@ -252,19 +252,19 @@ def test_a_file_is_sent_whole_again(call: Call, tmp_path: Path) -> None:
         assert call("create_contact_import", b"a,b", url=service.url) == {"import_id": 1}
         with path.open() as text, pytest.raises(TypeError, match="binary mode"):
             call("create_contact_import", text, url=service.url)
-    first, second, *small = [request.body for request in service.received]
+    first, second, *small = [request.body for request in service.requests]
     assert first == second == b"a,b\n" * 50_000
     assert small == [b"a,b", b"a,b"]
 
 
-def test_the_log_has_no_personal_data(call: Call, refusing: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_log_has_no_personal_data(call: Call, unused_url: str, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     with scripted_service(
         refuse_then(status(503), (200, {}, b'{"data": [], "next_cursor": null}'))
     ) as service:
         call("find_contact_by_email", "anna@example.com", url=service.url)
     with pytest.raises(ConnectionFailedError) as error:
-        call("get_contact_by_email", "anna@example.com", url=refusing)
+        call("get_contact_by_email", "anna@example.com", url=unused_url)
     assert str(error.value).startswith("GET /contacts/by-email/…: ")
     records = [record for record in caplog.records if record.name == "headwater_client"]
     assert records[-1].getMessage() == "GET /contacts/by-email/… failed (ConnectError)"
@@ -285,4 +285,4 @@ def test_two_event_loops_may_share_an_async_client() -> None:
 
         asyncio.run(send())
         asyncio.run(send())
-        assert len(service.received) == 10
+        assert len(service.requests) == 10

@@ -63,7 +63,7 @@ def calls() -> tuple[list[list[Any]], list[list[Any]]]:
 
 
 @pytest.fixture(scope="module")
-def told(server: Running, database_url: str) -> dict[str, Any]:
+def outcome(server: Running, database_url: str) -> dict[str, Any]:
     """The program's output, and the stored orders."""
     with psycopg.connect(database_url, autocommit=True) as connection:
         stage = make_stage(connection)
@@ -72,13 +72,13 @@ def told(server: Running, database_url: str) -> dict[str, Any]:
         with ExitStack() as stack:
             network = stack.enter_context(failing_network(server.base_url))
 
-            def answering_first(answers: Iterable[bytes]) -> str:
-                networks = (failing_network(server.base_url, first=answer) for answer in answers)
+            def failing_urls(answers: Iterable[bytes]) -> str:
+                networks = (failing_network(server.base_url, prefix=answer) for answer in answers)
                 return json.dumps([stack.enter_context(network).url for network in networks])
 
             variables = {
-                "DIRECT": server.base_url, "CUT": network.url, "HALVES": answering_first(HALVES.values()),
-                "STRANGERS": answering_first(STRANGERS.values()), "OPERATIONS": json.dumps(calls()[0]),
+                "DIRECT": server.base_url, "CUT": network.url, "HALVES": failing_urls(HALVES.values()),
+                "STRANGERS": failing_urls(STRANGERS.values()), "OPERATIONS": json.dumps(calls()[0]),
             }  # fmt: skip
             return run_program(SCRIPT, stage, **variables)
 
@@ -98,9 +98,9 @@ def run_program(script: Path, stage: Stage, **variables: str) -> dict[str, Any]:
     return json.loads(result.stdout) | {"orders": orders, "warnings": result.stderr}
 
 
-def test_it_works(told: dict[str, Any]) -> None:
-    assert told["track"]["status"] == 202
-    assert len(told["contacts"]) == len(set(told["contacts"])) >= 5
+def test_it_works(outcome: dict[str, Any]) -> None:
+    assert outcome["track"]["status"] == 202
+    assert len(outcome["contacts"]) == len(set(outcome["contacts"])) >= 5
 
 
 def test_it_is_what_the_document_says() -> None:
@@ -108,47 +108,47 @@ def test_it_is_what_the_document_says() -> None:
     assert TYPESCRIPT.read_text() == sdk_typescript.generate(describe_api())
 
 
-def test_every_operation_is_sent_as_it_is_described(told: dict[str, Any]) -> None:
-    assert told["sent"] == calls()[1]
+def test_every_operation_is_sent_as_it_is_described(outcome: dict[str, Any]) -> None:
+    assert outcome["sent"] == calls()[1]
 
 
-def test_nothing_is_lost_and_nothing_doubled(told: dict[str, Any]) -> None:
+def test_nothing_is_lost_and_nothing_doubled(outcome: dict[str, Any]) -> None:
     """Two of three connections are cut."""
-    assert told["flushed"] is True
-    orders = [order for order in told["orders"] if order.startswith("order-")]
+    assert outcome["flushed"] is True
+    orders = [order for order in outcome["orders"] if order.startswith("order-")]
     assert sorted(orders) == sorted(f"order-{number}" for number in range(99))
-    assert told["waited"] >= 10
-    assert told["full"] == "BufferFullError"
+    assert outcome["waited"] >= 10
+    assert outcome["full"] == "BufferFullError"
 
 
-def test_half_an_answer_is_none(told: dict[str, Any]) -> None:
+def test_half_an_answer_is_none(outcome: dict[str, Any]) -> None:
     """This holds for every cut, and for a foreign page."""
-    assert told["halves"] == ["queued"] * len(HALVES)
-    orders = [order for order in told["orders"] if order.startswith("half-")]
+    assert outcome["halves"] == ["queued"] * len(HALVES)
+    orders = [order for order in outcome["orders"] if order.startswith("half-")]
     assert sorted(orders) == [f"half-{number}" for number in range(len(HALVES))]
 
 
-def test_a_stranger_s_answer_loses_nothing(told: dict[str, Any]) -> None:
-    assert told["lost"] == []
-    orders = [order for order in told["orders"] if order.startswith("stranger-")]
+def test_a_stranger_s_answer_loses_nothing(outcome: dict[str, Any]) -> None:
+    assert outcome["lost"] == []
+    orders = [order for order in outcome["orders"] if order.startswith("stranger-")]
     assert sorted(orders) == [
         f"stranger-{number}-{letter}" for number in range(len(STRANGERS)) for letter in "ab"
     ]
 
 
-def test_refusals_say_why(told: dict[str, Any]) -> None:
+def test_refusals_say_why(outcome: dict[str, Any]) -> None:
     rule = {"amount": ["The amount must be a number."]}
-    assert told["refused"] == {"name": "ApiError", "status": 422, "errors": rule}
-    assert told["missing"]["status"] == 404
-    assert [(rejection["index"], rejection["errors"]) for rejection in told["many"]] == [(999, rule)]
-    assert [rejection["order_id"] for rejection in told["rejected"]] == ["wrong"]
-    assert told["once"] == {"name": "ConnectionFailedError"}
+    assert outcome["refused"] == {"name": "ApiError", "status": 422, "errors": rule}
+    assert outcome["missing"]["status"] == 404
+    assert [(rejection["index"], rejection["errors"]) for rejection in outcome["many"]] == [(999, rule)]
+    assert [rejection["order_id"] for rejection in outcome["rejected"]] == ["wrong"]
+    assert outcome["once"] == {"name": "ConnectionFailedError"}
 
 
-def test_signatures_hold(told: dict[str, Any]) -> None:
+def test_signatures_hold(outcome: dict[str, Any]) -> None:
     expected = sign(b"s3cret", "1790000000", "anna@example.com", "u-1")
-    assert told["identity"]["signature"] == expected
-    delivery = WebhookRequest(told["webhook"], b'{"order": 1}', 1_790_000_060.0)
+    assert outcome["identity"]["signature"] == expected
+    delivery = WebhookRequest(outcome["webhook"], b'{"order": 1}', 1_790_000_060.0)
     check_standard(b"whsec_c2VjcmV0", delivery, 300)
-    entry = told["assistant"]["mcpServers"]["headwater"]
+    entry = outcome["assistant"]["mcpServers"]["headwater"]
     assert entry["url"] == "https://hw.example/mcp/1/public-api"

@@ -94,9 +94,9 @@ def read(archive: tarfile.TarFile, name: str) -> str:
     return content.read().decode()
 
 
-@pytest.mark.parametrize("judge", ["publint/src/cli.js", "@arethetypeswrong/cli/dist/index.js"])
-def test_judges_of_packages_find_nothing(node: Node, package: Path, judge: str) -> None:
-    result = node.run(node.package(judge), str(package))
+@pytest.mark.parametrize("linter", ["publint/src/cli.js", "@arethetypeswrong/cli/dist/index.js"])
+def test_judges_of_packages_find_nothing(node: Node, package: Path, linter: str) -> None:
+    result = node.run(node.package(linter), str(package))
     assert result.returncode == 0, result.stdout + result.stderr
 
 

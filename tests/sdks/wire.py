@@ -41,24 +41,24 @@ class FailingNetwork:
     """The network's address, and what it did."""
 
     url: str
-    down: bool = False
+    is_down: bool = False
     """Cut every connection immediately."""
     done: list[str] = field(default_factory=list[str])
 
 
 @contextmanager
-def failing_network(target: str, seed: int | None = None, first: bytes = b"") -> Iterator[FailingNetwork]:
+def failing_network(target: str, seed: int | None = None, prefix: bytes = b"") -> Iterator[FailingNetwork]:
     """Run a network to `http://host:port` with one request per connection. It fails in turn or, with a
-    `seed`, at random, and at random bytes. `first` replaces the first answer.
+    `seed`, at random, and at random bytes. `prefix` replaces the first answer.
     """
     chance = random.Random(seed)
     host, _, port = target.removeprefix("http://").partition(":")
     listener = socket.create_server(("127.0.0.1", 0))
     network = FailingNetwork(f"http://127.0.0.1:{listener.getsockname()[1]}")
-    first_answers = [first] if first else []
+    first_answers = [prefix] if prefix else []
 
     def next_fault(number: int) -> str:
-        if network.down:
+        if network.is_down:
             return "before"
         return FAULTS[number % len(FAULTS)] if seed is None else chance.choice(TORN)
 
@@ -71,7 +71,7 @@ def failing_network(target: str, seed: int | None = None, first: bytes = b"") ->
                     _answer(client, first_answers.pop())
                     continue
                 fault = next_fault(number)
-                number += not network.down
+                number += not network.is_down
                 network.done.append(fault)
                 _carry(client, (host, int(port)), fault, chance)
 

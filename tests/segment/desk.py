@@ -59,14 +59,14 @@ class Desk:
             f"SELECT {columns} FROM {table} WHERE space_id = %s ORDER BY 1", (self.stage.space_id,)
         ).fetchall()
 
-    def counted(self) -> list[tuple[str, str, int]]:
+    def ignored_counts(self) -> list[tuple[str, str, int]]:
         """Return the stored counts of ignored messages."""
         return self.stage.rows("ignored_names", "name", "reason", "times")
 
-    def ignored(self, times: int = 1) -> list[tuple[str, str, int]]:
+    def wait_for_ignored(self, times: int = 1) -> list[tuple[str, str, int]]:
         """Wait until `times` ignored messages are stored, and return their counts."""
-        wait_until(lambda: sum(count for *_, count in self.counted()) >= times)
-        return self.counted()
+        wait_until(lambda: sum(count for *_, count in self.ignored_counts()) >= times)
+        return self.ignored_counts()
 
     def label(self, table: str, column: str, **labels: str) -> None:
         for slot, label in labels.items():
@@ -80,7 +80,7 @@ class Desk:
         return sorted(f"{amount:.2f}" for (amount,) in self.rows("amount"))
 
 
-def ago(seconds: float) -> str:
+def past_time(seconds: float) -> str:
     """Return a time before now, in the format of the libraries."""
     moment = datetime.fromtimestamp(datetime.now(UTC).timestamp() - seconds, UTC)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -48,7 +48,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     variables = {"HEADWATER_BASE_URL": f"http://{HOST}:{port}"}
     service = Service(tmp_path_factory.mktemp("libraries"), variables=variables)
     service.port = port
-    with service.installed():
+    with service.run_installed():
         yield service
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from tests.segment.desk import Desk, ago
+from tests.segment.desk import Desk, past_time
 from tests.support.sites import GOOGLEBOT, ORIGIN
 
 LANDING = f"{ORIGIN}/?utm_source=google&utm_medium=cpc"
@@ -46,7 +46,7 @@ def test_a_page_cannot_return_money(desk: Desk, event: str) -> None:
     desk.track("Order Completed", order_id="o1", revenue=45)
     assert desk.browse("t", anonymousId="a1", event=event, properties={"order_id": "o1"}).status_code == 200
     assert desk.amounts() == ["45.00"]
-    assert desk.ignored() == [(event, "from_page", 1)]
+    assert desk.wait_for_ignored() == [(event, "from_page", 1)]
 
 
 def test_a_negative_amount_of_a_page(desk: Desk) -> None:
@@ -56,7 +56,7 @@ def test_a_negative_amount_of_a_page(desk: Desk) -> None:
 
 
 def test_an_old_event_of_a_page_counts_when_it_arrives(desk: Desk) -> None:
-    desk.browse("t", anonymousId="a1", event="Signed Up", timestamp=ago(8 * 86_400))
+    desk.browse("t", anonymousId="a1", event="Signed Up", timestamp=past_time(8 * 86_400))
     assert desk.rows("event_time > now() - interval '1 hour'") == [(True,)]
 
 

@@ -29,7 +29,7 @@ Page = tuple[int, list[tuple[str, str]], bytes]
 class Pages:
     port: int = 0
     pages: dict[str, Page] = field(default_factory=dict[str, Page])
-    asked: list[str] = field(default_factory=list[str])
+    requested_paths: list[str] = field(default_factory=list[str])
     release: threading.Event = field(default_factory=threading.Event)
 
     @property
@@ -51,7 +51,7 @@ def pages() -> Iterator[Pages]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            served.asked.append(self.path)
+            served.requested_paths.append(self.path)
             path = self.path.partition("?")[0]
             if path == "/slow":
                 served.release.wait(30)
@@ -79,45 +79,45 @@ def pages() -> Iterator[Pages]:
 
 
 @pytest.fixture
-def read(pages: Pages) -> Callable[..., PageProbe]:
+def read_page(pages: Pages) -> Callable[..., PageProbe]:
     def run(path: str = "/", script_url: str = OWN) -> PageProbe:
-        async def go() -> PageProbe:
+        async def run_probe() -> PageProbe:
             async with Egress(("127.0.0.1",)) as egress:
                 target = ProbeTarget(pages.origin + path, CLICK, script_url, "/t")
                 return await probe_page(egress, target)
 
-        return asyncio.run(go())
+        return asyncio.run(run_probe())
 
     return run
 
 
-def test_it_works(pages: Pages, read: Callable[..., PageProbe]) -> None:
+def test_it_works(pages: Pages, read_page: Callable[..., PageProbe]) -> None:
     pages.put("/", pages.tag())
-    probe = read("/?a=b#c")
-    assert pages.asked == [f"/?a=b&gclid={CLICK}"]
+    probe = read_page("/?a=b#c")
+    assert pages.requested_paths == [f"/?a=b&gclid={CLICK}"]
     assert (probe.failure, probe.final_url, probe.lost_between) == ("", f"{pages.origin}/", None)
     (tag,) = probe.tags
     assert (tag.source, tag.key, tag.script) == (OWN, KEY, ScriptState.OWN)
     assert (tag.script_blocked_by, tag.reports_blocked_by) == ("", "")
 
 
-def test_redirects(pages: Pages, read: Callable[..., PageProbe]) -> None:
+def test_redirects(pages: Pages, read_page: Callable[..., PageProbe]) -> None:
     pages.put("/", status=301, Location=f"/a?gclid={CLICK}&x=1")
     pages.put("/a", status=302, Location="/b?x=ü")
     pages.put("/b", status=307, Location="//127.0.0.1:" + str(pages.port) + "/c")
     pages.put("/c", pages.tag())
-    probe = read()
+    probe = read_page()
     assert probe.final_url == f"{pages.origin}/c"
     assert probe.lost_between == (f"{pages.origin}/a", f"{pages.origin}/b")
     pages.put("/c", status=302, Location=f"/d?gclid={CLICK}")
     pages.put("/d", pages.tag())
-    assert read().lost_between is None, "it came back"
+    assert read_page().lost_between is None, "it came back"
     pages.put("/d", status=302, Location="/")
-    assert "redirects more than" in read().failure
+    assert "redirects more than" in read_page().failure
 
 
 @pytest.mark.parametrize(
-    ("location", "words"),
+    ("location", "message"),
     [
         ("http://127.0.0.2/", "only called by https"),
         ("https://169.254.169.254/latest/meta-data", "has an address that is"),
@@ -128,18 +128,18 @@ def test_redirects(pages: Pages, read: Callable[..., PageProbe]) -> None:
     ],
 )
 def test_every_hop_is_guarded(
-    pages: Pages, read: Callable[..., PageProbe], location: str, words: str
+    pages: Pages, read_page: Callable[..., PageProbe], location: str, message: str
 ) -> None:
     pages.put("/", status=302, Location=location)
-    probe = read()
-    assert words in probe.failure
+    probe = read_page()
+    assert message in probe.failure
     assert "secret" not in probe.failure
     pages.put("/", pages.tag(location))
-    (tag,) = read().tags
+    (tag,) = read_page().tags
     assert tag.script is ScriptState.MISSING
 
 
-def test_policies(pages: Pages, read: Callable[..., PageProbe]) -> None:
+def test_policies(pages: Pages, read_page: Callable[..., PageProbe]) -> None:
     """Every header counts, and so does the page's own policy."""
     pages.put("/", pages.tag())
     status, _, body = pages.pages["/"]
@@ -147,28 +147,28 @@ def test_policies(pages: Pages, read: Callable[..., PageProbe]) -> None:
                 ("Content-Security-Policy", "connect-src *"),
                 ("Content-Security-Policy-Report-Only", "default-src 'none'")]  # fmt: skip
     pages.pages["/"] = (status, policies, body)
-    (tag,) = read().tags
+    (tag,) = read_page().tags
     assert (tag.script_blocked_by, tag.reports_blocked_by) == ("script-src", "")
     meta = '<meta http-equiv="content-security-policy" content="connect-src \'self\'">'
     pages.put("/", meta + pages.tag())
-    (tag,) = read().tags
+    (tag,) = read_page().tags
     assert (tag.script_blocked_by, tag.reports_blocked_by) == ("", "connect-src")
 
 
-def test_the_script_behind_the_tag(pages: Pages, read: Callable[..., PageProbe]) -> None:
+def test_the_script_behind_the_tag(pages: Pages, read_page: Callable[..., PageProbe]) -> None:
     pages.put("/", pages.tag("/hw/t.js"))
-    (tag,) = read().tags
+    (tag,) = read_page().tags
     assert (tag.script, tag.script_fault) == (ScriptState.MISSING, "answers HTTP 404")
     pages.put("/hw/t.js", "alert(1)")
-    (tag,) = read().tags
+    (tag,) = read_page().tags
     assert tag.script_fault == "is not the tracker's script"
     script = make_script("/t.js", "/t")
     assert MARK in script
     pages.put("/hw/t.js", script)
-    (tag,) = read().tags
+    (tag,) = read_page().tags
     assert (tag.script, tag.source) == (ScriptState.PASSED_ON, f"{pages.origin}/hw/t.js")
     pages.put("/", pages.tag("https://nowhere.invalid/t.js"))
-    (tag,) = read().tags
+    (tag,) = read_page().tags
     assert tag.script is ScriptState.MISSING
     assert tag.script_fault.startswith("cannot be opened (nowhere.invalid")
 
@@ -189,17 +189,17 @@ def test_addresses_that_need_no_request(source: str, page_url: str, state: Scrip
 
 
 def test_pages_that_cannot_be_read(
-    pages: Pages, read: Callable[..., PageProbe], monkeypatch: pytest.MonkeyPatch
+    pages: Pages, read_page: Callable[..., PageProbe], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pages.put("/", status=503)
-    assert read().failure == "The page answered the server with HTTP 503."
+    assert read_page().failure == "The page answered the server with HTTP 503."
     monkeypatch.setattr(probing, "SECONDS", 0.3)
-    assert read("/slow").failure
+    assert read_page("/slow").failure
 
 
-def test_a_page_is_read_as_far_as_a_bound(pages: Pages, read: Callable[..., PageProbe]) -> None:
+def test_a_page_is_read_as_far_as_a_bound(pages: Pages, read_page: Callable[..., PageProbe]) -> None:
     pages.put("/", b"\xff\x00" + pages.tag().encode() + b" " * 2_000_000 + b"GTM-ABC123")
-    probe = read()
+    probe = read_page()
     assert (len(probe.tags), probe.is_cut, probe.has_tag_manager) == (1, True, False)
 
 

@@ -22,7 +22,7 @@ from tests.support.waiting import wait_until
 UNKNOWN = "trk_pk_" + "x" * 24
 
 
-def noted(site: Site) -> dict[str, str]:
+def noted_refusals(site: Site) -> dict[str, str]:
     rows = site.connection.execute(
         "SELECT reason, detail FROM site_refusals WHERE space_id = %s AND site_id = %s",
         (site.space_id, site.id),
@@ -31,7 +31,7 @@ def noted(site: Site) -> dict[str, str]:
 
 
 def wait_for(site: Site, reason: str, detail: str) -> None:
-    wait_until(lambda: noted(site).get(reason) == detail, what=f"{reason}: {detail}")
+    wait_until(lambda: noted_refusals(site).get(reason) == detail, description=f"{reason}: {detail}")
 
 
 def test_it_works(site: Site) -> None:
@@ -43,7 +43,7 @@ def test_it_works(site: Site) -> None:
     wait_for(site, "origin", "https://www.shop.example")
     wait_for(site, "clock", "identify.ago")
     wait_for(site, "invalid", "event.amount")
-    assert set(noted(site)) == {"origin", "clock", "invalid"}
+    assert set(noted_refusals(site)) == {"origin", "clock", "invalid"}
 
 
 def test_a_key_that_nobody_has(site: Site, refusal_lines: list[Any]) -> None:
@@ -78,20 +78,20 @@ def test_nothing_of_a_stranger_s_is_kept(site: Site, key: str) -> None:
     site.connection.execute("UPDATE sites SET origins = %s WHERE space_id = %s", ([origin], site.space_id))
     body = {"site": key, "token": "t", "items": [page()]}
     assert site.post(body, origin=origin).status_code == 401
-    wait_until(lambda: "key" in noted(site))
-    assert noted(site)["key"] == "no key"
+    wait_until(lambda: "key" in noted_refusals(site))
+    assert noted_refusals(site)["key"] == "no key"
 
 
-def run(database_url: str, act: Any) -> None:
-    async def go() -> None:
+def run(database_url: str, work: Any) -> None:
+    async def run_work() -> None:
         database = Database(database_url)
         await database.open()
         try:
-            await act(RefusalNotes(database))
+            await work(RefusalNotes(database))
         finally:
             await database.close()
 
-    asyncio.run(go())
+    asyncio.run(run_work())
 
 
 def test_once_a_minute(site: Site, database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,16 +101,16 @@ def test_once_a_minute(site: Site, database_url: str, monkeypatch: pytest.Monkey
         for detail in ("https://a.example", "https://b.example"):
             notes.note(site.space_id, site.id, RefusalReason.ORIGIN, detail)
             await notes.write()
-        assert noted(site) == {"origin": "https://a.example"}
+        assert noted_refusals(site) == {"origin": "https://a.example"}
         monkeypatch.setattr(refusals, "RENEWAL_SECONDS", 0.0)
         notes.note(site.space_id, site.id, RefusalReason.ORIGIN, "https://c.example")
         await notes.write()
-        assert noted(site) == {"origin": "https://a.example"}, "another process has written"
+        assert noted_refusals(site) == {"origin": "https://a.example"}, "another process has written"
         before = datetime.now(UTC) - timedelta(minutes=2)
         site.connection.execute("UPDATE site_refusals SET noted_at = %s", (before,))
         notes.note(site.space_id, site.id, RefusalReason.ORIGIN, "https://d.example")
         await notes.write()
-        assert noted(site) == {"origin": "https://d.example"}
+        assert noted_refusals(site) == {"origin": "https://d.example"}
 
     run(database_url, act)
 
@@ -126,7 +126,7 @@ def test_strangers_fill_nothing(site: Site, database_url: str) -> None:
         assert (len(notes._unwritten), len(notes._tried)) == (0, MOST_NOTES)
 
     run(database_url, act)
-    assert noted(site) == {}
+    assert noted_refusals(site) == {}
 
 
 def test_a_database_that_is_away_is_no_matter() -> None:

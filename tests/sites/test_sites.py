@@ -24,14 +24,14 @@ class Terminal:
     def __init__(self, capsys: pytest.CaptureFixture[str], space_id: int) -> None:
         self.capsys, self.space = capsys, ["--space", str(space_id)]
 
-    def json(self, command: str, *words: str) -> Any:
-        code = main(["site", command, *words, *self.space, "--json"])
+    def json(self, command: str, *arguments: str) -> Any:
+        code = main(["site", command, *arguments, *self.space, "--json"])
         out, err = self.capsys.readouterr()
         assert (code, err) == (0, ""), err
         return json.loads(out)
 
-    def fails(self, command: str, *words: str) -> str:
-        assert main(["site", command, *words, *self.space]) == 2
+    def fails(self, command: str, *arguments: str) -> str:
+        assert main(["site", command, *arguments, *self.space]) == 2
         return self.capsys.readouterr().err
 
 
@@ -64,12 +64,12 @@ def test_the_snippet_has_the_public_names(terminal: Terminal, monkeypatch: pytes
 
 
 @pytest.fixture
-def _kept_long(monkeypatch: pytest.MonkeyPatch) -> None:
+def _long_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep cached sites for an hour, unless a change is announced."""
     monkeypatch.setattr("headwater.spaces.credential_cache.FRESH_SECONDS", 3600.0)
 
 
-@pytest.mark.usefixtures("_kept_long")
+@pytest.mark.usefixtures("_long_cache")
 def test_a_change_of_origins_is_prompt(terminal: Terminal, site: Site) -> None:
     assert site.report(page()).status_code == 202
     answer = terminal.json("set", str(site.id), "--origin", "https://new.example")
@@ -78,7 +78,7 @@ def test_a_change_of_origins_is_prompt(terminal: Terminal, site: Site) -> None:
     assert site.report(page(), headers={"origin": "https://new.example"}).status_code == 202
 
 
-@pytest.mark.usefixtures("_kept_long")
+@pytest.mark.usefixtures("_long_cache")
 def test_amounts_are_refused_from_then_on(terminal: Terminal, site: Site) -> None:
     assert site.report(event(amount=1)).status_code == 202
     answer = terminal.json("set", str(site.id), "--amounts", "refuse")
@@ -89,7 +89,7 @@ def test_amounts_are_refused_from_then_on(terminal: Terminal, site: Site) -> Non
     assert not terminal.json("create", *words)["accepts_amounts"]
 
 
-@pytest.mark.usefixtures("_kept_long")
+@pytest.mark.usefixtures("_long_cache")
 def test_revocation_is_prompt_and_final(terminal: Terminal, site: Site) -> None:
     assert site.report(page()).status_code == 202
     first = terminal.json("revoke", str(site.id))["revoked_at"]
@@ -105,7 +105,7 @@ def test_revocation_works_when_the_notice_is_lost(site: Site) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("arguments", "message"),
     [
         (["create", "--name", " ", "--origin", ORIGIN], "name: must not be empty"),
         (["create", "--name", "Shop", "--origin", "shop"], "origin: 'shop' must begin with http"),
@@ -115,8 +115,8 @@ def test_revocation_works_when_the_notice_is_lost(site: Site) -> None:
         (["revoke", "999999"], "Site not found."),
     ],
 )
-def test_what_cannot_be_done_is_told(terminal: Terminal, words: list[str], told: str) -> None:
-    assert told in terminal.fails(*words)
+def test_what_cannot_be_done_is_told(terminal: Terminal, arguments: list[str], message: str) -> None:
+    assert message in terminal.fails(*arguments)
 
 
 def test_too_many_origins(terminal: Terminal) -> None:
@@ -155,7 +155,7 @@ def test_origins(text: str, origin: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("", "must begin with http:// or https://"),
         ("*", "must begin with http"),
@@ -179,10 +179,10 @@ def test_origins(text: str, origin: str) -> None:
         ("https://*.myshopify.com", "must not cover all of myshopify.com"),
     ],
 )
-def test_what_is_no_origin(text: str, told: str) -> None:
+def test_bad_origins_are_refused(text: str, message: str) -> None:
     with pytest.raises(ValueError, match="must") as error:
         parse_origin(text)
-    assert told in str(error.value)
+    assert message in str(error.value)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ LEAST_RIGHT = 0.95
 LANGUAGES = 10
 
 
-def labelled() -> dict[str, list[tuple[str, str]]]:
+def labelled_answers() -> dict[str, list[tuple[str, str]]]:
     """Return the labelled answers by language, each with its source."""
     sections: dict[str, list[tuple[str, str]]] = {}
     for line in ANSWERS.read_text(encoding="utf-8").splitlines():
@@ -47,7 +47,7 @@ def test_the_examples_of_the_documentation() -> None:
 
 
 def test_labelled_answers() -> None:
-    answers = labelled()
+    answers = labelled_answers()
     assert len(answers) == LANGUAGES
     assert min(map(len, answers.values())) >= 100
     wrong: Counter[str] = Counter()
@@ -61,7 +61,7 @@ def test_labelled_answers() -> None:
 
 
 def test_labels_and_answers_are_of_the_list() -> None:
-    labels = {source for pairs in labelled().values() for source, _ in pairs}
+    labels = {source for pairs in labelled_answers().values() for source, _ in pairs}
     assert labels <= set(SELF_REPORTED)
     assert len(set(SELF_REPORTED)) == len(SELF_REPORTED)
     assert not set(OTHER_SOURCES) & set(SOURCES)

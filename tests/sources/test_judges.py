@@ -56,7 +56,7 @@ def posthog(medium: str) -> str | None:
     return "paid" if medium in paid_media or medium.startswith("paid") else None
 
 
-def ours(medium: str, source: str = "partner") -> str:
+def classified_channel(medium: str, source: str = "partner") -> str:
     outcome = classify(Landing(f"https://shop.example/?utm_source={source}&utm_medium={medium}"))
     assert isinstance(outcome, Source)
     channel = find_channel(outcome.name)
@@ -64,19 +64,20 @@ def ours(medium: str, source: str = "partner") -> str:
 
 
 def test_it_works() -> None:
-    assert (ga4("cpc"), posthog("paid_social"), ours("cpc")) == ("paid", "paid", "paid")
+    assert (ga4("cpc"), posthog("paid_social"), classified_channel("cpc")) == ("paid", "paid", "paid")
 
 
-@pytest.mark.parametrize("judge", [ga4, posthog], ids=["ga4", "posthog"])
-def test_media_are_judged_alike_but_for_the_table(judge: Callable[[str], str | None]) -> None:
+@pytest.mark.parametrize("find_medium", [ga4, posthog], ids=["ga4", "posthog"])
+def test_media_are_judged_alike_but_for_the_table(find_medium: Callable[[str], str | None]) -> None:
     actual_differences = {
-        (judge.__name__, medium): ours(medium) for medium in set(MEDIA)
-        if (other := judge(medium)) is not None and other != ours(medium)
+        (find_medium.__name__, medium): classified_channel(medium) for medium in set(MEDIA)
+        if (other := find_medium(medium)) is not None and other != classified_channel(medium)
     }  # fmt: skip
-    differences = {key: value for key, value in DIFFERENCES.items() if key[0] == judge.__name__}
-    if judge is posthog:  # PostHog has no rules for them.
+    differences = {key: value for key, value in DIFFERENCES.items() if key[0] == find_medium.__name__}
+    if find_medium is posthog:  # PostHog has no rules for them.
         assert all(
-            posthog(case) is None and ours(case) == expected for (_, case), expected in differences.items()
+            posthog(case) is None and classified_channel(case) == expected
+            for (_, case), expected in differences.items()
         )
         differences = {}
     assert actual_differences == differences
@@ -86,7 +87,7 @@ def test_media_are_judged_alike_but_for_the_table(judge: Callable[[str], str | N
 def test_what_ga4_calls_paid_is_paid_whatever_the_source(source: str) -> None:
     for medium, change in product(MEDIA, (str, str.upper, str.title, " {} ".format)):
         if ga4(medium) == "paid" and ("ga4", medium) not in DIFFERENCES:
-            assert ours(change(medium), source) == "paid", (medium, source)
+            assert classified_channel(change(medium), source) == "paid", (medium, source)
 
 
 def test_sources_without_ads_of_their_own_are_paid_all_the_same() -> None:

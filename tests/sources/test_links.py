@@ -27,8 +27,8 @@ pages = st.sampled_from([
 ])  # fmt: skip
 
 
-def notes_on(address: str, parts: LinkParts, *campaigns: str, **own: str) -> list[str]:
-    names = SourceNames(own)
+def notes_on(address: str, parts: LinkParts, *campaigns: str, **source_names: str) -> list[str]:
+    names = SourceNames(source_names)
     visit = explain_visit(build_link(address, parts), None, names=names)
     return check_link(address, parts, visit, names, campaigns)
 
@@ -83,7 +83,7 @@ def test_any_text_is_a_link_or_says_why_not(address: str, source: str, campaign:
 
 
 @pytest.mark.parametrize(
-    ("address", "why"),
+    ("address", "reason"),
     [
         ("", "it needs a host"), ("tents", "it needs a host"), ("/tents", "it needs a host"),
         ("https://", "it needs a host"), ("mailto:a@b.org", "it needs a host"),
@@ -92,8 +92,8 @@ def test_any_text_is_a_link_or_says_why_not(address: str, source: str, campaign:
         ("android-app://com.x", "begins with android-app://"),
     ],
 )  # fmt: skip
-def test_what_is_no_page(address: str, why: str) -> None:
-    with pytest.raises(BadAddress, match=re.escape(why)):
+def test_bad_pages_are_refused(address: str, reason: str) -> None:
+    with pytest.raises(BadAddress, match=re.escape(reason)):
         build_link(address, LinkParts("email"))
 
 
@@ -112,7 +112,7 @@ def test_what_is_no_page(address: str, why: str) -> None:
         (PAGE, LinkParts("email", "x" * 3000), "more than 2,048 are refused"),
     ],
 )  # fmt: skip
-def test_what_to_mind(address: str, parts: LinkParts, expected: str) -> None:
+def test_a_link_has_notes(address: str, parts: LinkParts, expected: str) -> None:
     assert any(expected in note for note in notes_on(address, parts))
 
 

@@ -27,7 +27,7 @@ def journey(stage: Stage) -> int:
     return contact
 
 
-def listed(api: Api, model: str, *sources: str) -> list[tuple[str, float]]:
+def list_credits(api: Api, model: str, *sources: str) -> list[tuple[str, float]]:
     rows = api.rows(
         **{"sources[]": sources, "fields[]": ["source", "amount"]},
         attribution_model=model, attribution_window=30,
@@ -35,10 +35,10 @@ def listed(api: Api, model: str, *sources: str) -> list[tuple[str, float]]:
     return sorted((row["source"], row["amount"]) for row in rows)
 
 
-def reported(api: Api, model: str, group: str = "source", **asked: Any) -> list[list[Any]]:
+def report_credits(api: Api, model: str, group: str = "source", **parameters: Any) -> list[list[Any]]:
     answer = api.get("/reports", params={
         **MAY, "attribution_model": model, "group_by": group, "measures": "credited_revenue",
-        **asked,
+        **parameters,
     })  # fmt: skip
     assert answer.status_code == 200, answer.text
     return sorted(answer.json()["rows"])
@@ -49,23 +49,23 @@ def test_it_works(api: Api, journey: int) -> None:
     paid_by_source = {item["source"]: item["is_paid"] for item in items if item["type"] == "touchpoint"}
     paid = [item["is_paid"] for item in items if item.get("source") == "referral"]
     assert (paid_by_source.keys(), sorted(paid)) == ({"referral", "email"}, [False, True])
-    assert listed(api, "linear", "referral") == [("referral", 30), ("referral", 30)]
-    assert reported(api, "linear") == [["email", 30], ["paid_other", 30], ["referral", 30]]
+    assert list_credits(api, "linear", "referral") == [("referral", 30), ("referral", 30)]
+    assert report_credits(api, "linear") == [["email", 30], ["paid_other", 30], ["referral", 30]]
 
 
 @pytest.mark.parametrize("model", ["first_platform_touch", "last_platform_touch", "linear_paid"])
 def test_models_of_paid_touches_credit_it_alone(api: Api, model: str) -> None:
-    assert listed(api, model, "referral", "email") == [("referral", 90)]
-    assert reported(api, model) == [["paid_other", 90]]
+    assert list_credits(api, model, "referral", "email") == [("referral", 90)]
+    assert report_credits(api, model) == [["paid_other", 90]]
 
 
 def test_it_is_of_the_channel_paid(api: Api) -> None:
-    assert reported(api, "linear", "channel") == [["email", 30], ["paid", 30], ["referral", 30]]
+    assert report_credits(api, "linear", "channel") == [["email", 30], ["paid", 30], ["referral", 30]]
 
 
 def test_reports_filter_by_it_alone(api: Api) -> None:
-    assert reported(api, "linear", **{"sources[]": "paid_other"}) == [["paid_other", 30]]
-    assert reported(api, "linear", **{"sources[]": "referral"}) == [["referral", 30]]
+    assert report_credits(api, "linear", **{"sources[]": "paid_other"}) == [["paid_other", 30]]
+    assert report_credits(api, "linear", **{"sources[]": "referral"}) == [["referral", 30]]
 
 
 def test_lists_do_not_know_its_name(api: Api) -> None:
@@ -75,5 +75,5 @@ def test_lists_do_not_know_its_name(api: Api) -> None:
 
 def test_an_export_has_what_the_list_has(exports: Exports) -> None:
     query = {"sources": ["referral"], "attribution_model": "linear", "attribution_window": 30}
-    lines = exports.whole(date="2026-05-13", fields=["source", "amount"], **query)
+    lines = exports.export(date="2026-05-13", fields=["source", "amount"], **query)
     assert [(line["source"], line["amount"]) for line in lines] == [("referral", 30)] * 2

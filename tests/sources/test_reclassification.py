@@ -28,7 +28,7 @@ REFERRERS = (None, "news.example", "www.google.com", "paypal.com", "shop.example
 links = st.lists(st.sampled_from(QUERIES), max_size=6).map(lambda some: f"{PAGE}?{'&'.join(some)}")
 
 
-def view_of(url: str, referrer: str | None, names: SourceNames) -> ClassifiedTouch | None:
+def classify_view(url: str, referrer: str | None, names: SourceNames) -> ClassifiedTouch | None:
     """Return a page view as the pipeline classifies it, or None if it makes no touch."""
     explanation = explain(Landing(url, referrer and f"https://{referrer}/"), SHIPPED, names)
     outcome = explanation.outcome
@@ -40,7 +40,7 @@ def view_of(url: str, referrer: str | None, names: SourceNames) -> ClassifiedTou
     )  # fmt: skip
 
 
-def event_of(url: str, declared: SourceParameters, names: SourceNames) -> ClassifiedTouch:
+def classify_event(url: str, declared: SourceParameters, names: SourceNames) -> ClassifiedTouch:
     """Return an event's touch as the pipeline classifies it."""
     source, rule = resolve(declared, url, names)
     return ClassifiedTouch(
@@ -50,7 +50,7 @@ def event_of(url: str, declared: SourceParameters, names: SourceNames) -> Classi
 
 
 def test_it_works() -> None:
-    before = view_of(f"{PAGE}?utm_source=fb-paid&utm_term=boots", None, SHIPPED_ALONE)
+    before = classify_view(f"{PAGE}?utm_source=fb-paid&utm_term=boots", None, SHIPPED_ALONE)
     assert before is not None
     assert (before.source, before.rule, before.ad) == ("referral", "campaign", Ad(keyword="boots"))
     after = classify_anew(before, SHIPPED, NAMES)
@@ -59,12 +59,12 @@ def test_it_works() -> None:
     assert classify_anew(after, SHIPPED, SHIPPED_ALONE) == before
 
 
-@given(url=links, referrer=st.sampled_from(REFERRERS), was=st.booleans(), now=st.booleans())
+@given(url=links, referrer=st.sampled_from(REFERRERS), was_listed=st.booleans(), is_listed=st.booleans())
 def test_a_page_view_is_what_a_new_one_would_be(
-    url: str, referrer: str | None, *, was: bool, now: bool
+    url: str, referrer: str | None, *, was_listed: bool, is_listed: bool
 ) -> None:
-    before, after = (NAMES if has_own_names else SHIPPED_ALONE for has_own_names in (was, now))
-    stored_touch, new_touch = view_of(url, referrer, before), view_of(url, referrer, after)
+    before, after = (NAMES if has_own_names else SHIPPED_ALONE for has_own_names in (was_listed, is_listed))
+    stored_touch, new_touch = classify_view(url, referrer, before), classify_view(url, referrer, after)
     assert (stored_touch is None) == (new_touch is None), "names do not decide whether there is a touch"
     if stored_touch is not None:
         assert classify_anew(stored_touch, SHIPPED, after) == new_touch
@@ -76,16 +76,16 @@ def test_a_page_view_is_what_a_new_one_would_be(
         [SourceParameters(type="cpc"), SourceParameters("nobody"), SourceParameters("email"),
          SourceParameters(network="adwords", type="paid")]
     ),
-    was=st.booleans(), now=st.booleans(),
+    was_listed=st.booleans(), is_listed=st.booleans(),
 )  # fmt: skip
 def test_an_event_is_what_a_new_one_would_be(
-    url: str, declared: SourceParameters, *, was: bool, now: bool
+    url: str, declared: SourceParameters, *, was_listed: bool, is_listed: bool
 ) -> None:
-    before, after = (NAMES if has_own_names else SHIPPED_ALONE for has_own_names in (was, now))
-    stored_touch = event_of(url, declared, before)
+    before, after = (NAMES if has_own_names else SHIPPED_ALONE for has_own_names in (was_listed, is_listed))
+    stored_touch = classify_event(url, declared, before)
     # An event's own trk_type isn't kept. It is only known if the rule was one of these.
     assume(declared.type is None or stored_touch.rule in PAID_RULES | DECLARED or before is after)
-    assert classify_anew(stored_touch, SHIPPED, after) == event_of(url, declared, after)
+    assert classify_anew(stored_touch, SHIPPED, after) == classify_event(url, declared, after)
 
 
 def test_click_ids_that_were_stale_stay_so() -> None:
@@ -97,7 +97,7 @@ def test_click_ids_that_were_stale_stay_so() -> None:
 
 
 def test_an_ad_that_did_not_come_from_the_url_stays() -> None:
-    stored_touch = event_of(f"{PAGE}?utm_source=fb-paid&utm_term=boots", SourceParameters("x"), NAMES)
+    stored_touch = classify_event(f"{PAGE}?utm_source=fb-paid&utm_term=boots", SourceParameters("x"), NAMES)
     stored_touch = msgspec.structs.replace(stored_touch, ad=Ad(keyword="boots", campaign_id="7"))
     assert classify_anew(stored_touch, SHIPPED, SHIPPED_ALONE).ad == Ad(keyword="boots", campaign_id="7")
 
@@ -112,7 +112,7 @@ def test_a_touchpoint_sent_by_itself() -> None:
 
 
 def test_a_referrer_that_is_excluded_since() -> None:
-    stored_touch = view_of(f"{PAGE}?utm_source=fb-paid", "pay.example", NAMES)
+    stored_touch = classify_view(f"{PAGE}?utm_source=fb-paid", "pay.example", NAMES)
     assert stored_touch is not None
     reset_touch = classify_anew(stored_touch, Exclusions(also=["pay.example"]), SHIPPED_ALONE)
     assert (reset_touch.source, reset_touch.rule) == ("referral", "campaign")

@@ -16,16 +16,16 @@ from headwater.sources.outcomes import Ad, Classification, NothingReason, NoTouc
 PAGE = "https://shop.example/?"
 
 
-def told(query: str, referrer: str | None = None) -> Classification:
+def explain_source(query: str, referrer: str | None = None) -> Classification:
     return explain(Landing(PAGE + query, referrer))
 
 
 def ad(**parameters: str) -> Ad:
-    return told(urlencode(parameters)).ad
+    return explain_source(urlencode(parameters)).ad
 
 
 def test_it_works() -> None:
-    assert told("gclid=aB-1&gad_campaignid=12&utm_content=Blue+Shoe") == Classification(
+    assert explain_source("gclid=aB-1&gad_campaignid=12&utm_content=Blue+Shoe") == Classification(
         Source("google_ads", "gclid"),
         Ad(campaign_id="12", ad_name="Blue Shoe"),
         {"gclid": "aB-1"},
@@ -34,12 +34,12 @@ def test_it_works() -> None:
 
 
 def test_nothing_said_is_nothing_told() -> None:
-    assert told("") == Classification(Source("direct", "direct"), Ad(), {})
+    assert explain_source("") == Classification(Source("direct", "direct"), Ad(), {})
     assert explain(Landing()) == Classification(Source("direct", "direct"), Ad(), {})
 
 
 def test_a_return_from_payment_still_tells_the_rest() -> None:
-    explanation = told("campaign_name=x", "https://www.paypal.com/")
+    explanation = explain_source("campaign_name=x", "https://www.paypal.com/")
     assert explanation.outcome == NoTouch(NothingReason.PAYMENT_PROVIDER, "*.paypal.com")
     assert (explanation.ad, explanation.click_ids) == (Ad(campaign_name="x"), {})
 
@@ -94,7 +94,7 @@ def test_utm_term_is_the_ad_set_on_paid_social(source: str, medium: str, expecte
 
 def test_click_ids_are_kept_as_they_were_sent() -> None:
     query = "GCLID=aB-_1%2B&fbclid=Iw%41R+x&ScCid=z&_kx=person&gad_source=1&yclid=9&oppref=o"
-    assert told(query).click_ids == {
+    assert explain_source(query).click_ids == {
         "gclid": "aB-_1+", "fbclid": "IwAR+x", "sccid": "z", "yclid": "9", "oppref": "o",
     }  # fmt: skip
 

@@ -42,28 +42,33 @@ def outcome(query: str, referrer: str) -> Source | NoTouch:
 @given(hostile, hostile, hostile)
 @example("https://[", "http://a:b:c/", "\ud800")
 @example("//@?#", "https://xn--\ud800.com", "")
-def test_any_text_is_classified(url: str, referrer: str, said: str) -> None:
-    explanation = explain(Landing(url, referrer, SourceParameters(said, said, said)))
+def test_any_text_is_classified(url: str, referrer: str, declared_source: str) -> None:
+    explanation = explain(
+        Landing(url, referrer, SourceParameters(declared_source, declared_source, declared_source))
+    )
     result = explanation.outcome
     if isinstance(result, Source):
         assert result.name in SOURCE_IDS
         assert result.rule in RULES
-    assert classify(Landing(url, referrer, SourceParameters(said, said, said))) == result
+    assert (
+        classify(Landing(url, referrer, SourceParameters(declared_source, declared_source, declared_source)))
+        == result
+    )
     assert all("\0" not in value for value in explanation.click_ids.values())
-    source, rule = resolve(SourceParameters(said), url)
+    source, rule = resolve(SourceParameters(declared_source), url)
     assert source in SOURCE_IDS
     assert rule in RULES
 
 
 @given(cases, st.lists(st.tuples(names, any_text), max_size=6), st.booleans())
 def test_unknown_parameters_change_nothing(
-    case: tuple[str, ...], noise: list[tuple[str, str]], before: bool
+    case: tuple[str, ...], noise: list[tuple[str, str]], is_before: bool
 ) -> None:
     *_, query, referrer = case
     extra = "&".join(
         f"{name}={quote(value, errors='replace')}" for name, value in noise if name not in _READ_PARAMETERS
     )
-    mixed_query = f"{extra}&{query}" if before else f"{query}&{extra}"
+    mixed_query = f"{extra}&{query}" if is_before else f"{query}&{extra}"
     assert outcome(mixed_query, referrer) == outcome(query, referrer)
 
 
@@ -90,22 +95,22 @@ def test_spellings_of_a_host_do_not_matter(host: str, data: st.DataObject) -> No
 
 
 @pytest.mark.parametrize(
-    "spelled",
+    "host",
     ["müller.example", "MÜLLER.example", "xn--mller-kva.example", "mu\u0308ller.example",
      "müller。example", "\uff4düller.example"],
 )  # fmt: skip
 @pytest.mark.parametrize("landing", ["https://müller.example/", "https://xn--mller-kva.example/"])
-def test_punycode_and_letters_are_one_host(spelled: str, landing: str) -> None:
-    assert isinstance(classify(Landing(landing, f"https://{spelled}/")), NoTouch)
+def test_punycode_and_letters_are_one_host(host: str, landing: str) -> None:
+    assert isinstance(classify(Landing(landing, f"https://{host}/")), NoTouch)
 
 
 @given(st.sampled_from([host.removeprefix("www.") for host in HOSTS]), names, st.data())
-def test_lookalikes_never_match(host: str, other: str, data: st.DataObject) -> None:
+def test_lookalikes_never_match(host: str, other_side: str, data: st.DataObject) -> None:
     lookalike = data.draw(
-        st.sampled_from([f"{other}{host}", f"{host}.{other}.example", f"{host}{other}",
-                         f"{other}.example/{host}", f"{other}.example?{host}",
-                         f"{other}.example#@{host}", f"{host}@{other}.example",
-                         f"{other}-{host}"])
+        st.sampled_from([f"{other_side}{host}", f"{host}.{other_side}.example", f"{host}{other_side}",
+                         f"{other_side}.example/{host}", f"{other_side}.example?{host}",
+                         f"{other_side}.example#@{host}", f"{host}@{other_side}.example",
+                         f"{other_side}-{host}"])
     )  # fmt: skip
     result = outcome("", f"https://{lookalike}")
     assert isinstance(result, Source)

@@ -13,18 +13,18 @@ from headwater.sources.outcomes import NothingReason, NoTouch, Outcome, Source
 PAGE = "https://shop.example/"
 
 
-def came(query: str = "", referrer: str | None = None, **hosts: list[str]) -> Outcome:
+def classify_visit(query: str = "", referrer: str | None = None, **hosts: list[str]) -> Outcome:
     return classify(Landing(f"{PAGE}?{query}", referrer), Exclusions(**hosts))
 
 
 def source(query: str = "", referrer: str | None = None, **hosts: list[str]) -> str:
-    outcome = came(query, referrer, **hosts)
+    outcome = classify_visit(query, referrer, **hosts)
     assert isinstance(outcome, Source)
     return outcome.name
 
 
 def reason(query: str = "", referrer: str | None = None, **hosts: list[str]) -> NothingReason:
-    outcome = came(query, referrer, **hosts)
+    outcome = classify_visit(query, referrer, **hosts)
     assert isinstance(outcome, NoTouch)
     return outcome.reason
 
@@ -48,7 +48,7 @@ def test_a_stale_click_id_on_a_shared_link_is_not_paid() -> None:
     assert source("gclid=1", "https://chatgpt.com/") == "ai_chat_gpt"
 
 
-def passed_on(query: str, *stale: str) -> str:
+def classify_stale(query: str, *stale: str) -> str:
     explanation = explain(Landing(f"{PAGE}?{query}", stale=frozenset(stale)))
     assert not explanation.click_ids.keys() & set(stale)
     assert isinstance(explanation.outcome, Source)
@@ -57,12 +57,12 @@ def passed_on(query: str, *stale: str) -> str:
 
 def test_a_stale_click_id_takes_the_signs_of_its_network_with_it() -> None:
     link = "gclid=1&gad_source=1&gad_campaignid=7"
-    assert passed_on(link) == "google_ads"
-    assert passed_on(link, "gclid") == "direct"
+    assert classify_stale(link) == "google_ads"
+    assert classify_stale(link, "gclid") == "direct"
     assert explain(Landing(f"{PAGE}?{link}", stale=frozenset({"gclid"}))).campaign is None
-    assert passed_on(f"{link}&gbraid=2", "gclid") == "google_ads"
-    assert passed_on(f"{link}&msclkid=2", "gclid") == "bing_ads"
-    assert passed_on(f"{link}&utm_source=newsletter", "gclid") == "email"
+    assert classify_stale(f"{link}&gbraid=2", "gclid") == "google_ads"
+    assert classify_stale(f"{link}&msclkid=2", "gclid") == "bing_ads"
+    assert classify_stale(f"{link}&utm_source=newsletter", "gclid") == "email"
 
 
 def test_a_click_id_counts_for_its_own_network_only() -> None:
@@ -184,12 +184,12 @@ def test_a_network_that_is_not_listed_is_no_direct_visit() -> None:
 
 
 @pytest.mark.parametrize("tag", ["gclid=1", "utm_source=google&utm_medium=cpc"])
-@pytest.mark.parametrize("before", ["#", "#?", "?#", "?page=2#", "#/tents?", "#tents&"])
-def test_tags_behind_the_hash_count_where_none_are_before_it(tag: str, before: str) -> None:
-    outcome = classify(Landing(f"{PAGE}{before}{tag}"))
+@pytest.mark.parametrize("query", ["#", "#?", "?#", "?page=2#", "#/tents?", "#tents&"])
+def test_tags_behind_the_hash_count_where_none_are_before_it(tag: str, query: str) -> None:
+    outcome = classify(Landing(f"{PAGE}{query}{tag}"))
     assert isinstance(outcome, Source)
     assert outcome.name == "google_ads"
-    tagged_outcome = classify(Landing(f"{PAGE}?utm_source=klaviyo{before}{tag}"))
+    tagged_outcome = classify(Landing(f"{PAGE}?utm_source=klaviyo{query}{tag}"))
     assert isinstance(tagged_outcome, Source)
     assert tagged_outcome.name == "email"
 

@@ -55,25 +55,25 @@ def test_the_ads_of_a_network(network: str) -> None:
     assert name(f"utm_source={network}&utm_medium={network}-ads") == NETWORKS[network]
 
 
-@pytest.mark.parametrize("word", EMAIL)
-def test_mail(word: str) -> None:
-    assert name(f"utm_source={word}") == "email"
-    assert name(f"utm_source=somebody&utm_medium={word}") == "email"
-    assert name(f"utm_medium={word}&utm_campaign=x") == "email"
+@pytest.mark.parametrize("medium", EMAIL)
+def test_mail(medium: str) -> None:
+    assert name(f"utm_source={medium}") == "email"
+    assert name(f"utm_source=somebody&utm_medium={medium}") == "email"
+    assert name(f"utm_medium={medium}&utm_campaign=x") == "email"
 
 
-@pytest.mark.parametrize("place", PLACES)
-def test_places_that_only_ads_have(place: str) -> None:
-    assert name(f"utm_source=facebook&utm_medium={place}") == "facebook_ads"
-    assert name(f"utm_source=ig&utm_medium={place}") == "instagram_ads"
-    assert name(f"utm_source={place}").endswith("_ads")
-    assert name(f"utm_source=summer&utm_medium={place}") == "paid_other"
+@pytest.mark.parametrize("placement", PLACES)
+def test_places_that_only_ads_have(placement: str) -> None:
+    assert name(f"utm_source=facebook&utm_medium={placement}") == "facebook_ads"
+    assert name(f"utm_source=ig&utm_medium={placement}") == "instagram_ads"
+    assert name(f"utm_source={placement}").endswith("_ads")
+    assert name(f"utm_source=summer&utm_medium={placement}") == "paid_other"
 
 
-@pytest.mark.parametrize("word", ["thread", "scad", "lead", "downloads", "leads", "iPads", "heads",
+@pytest.mark.parametrize("medium", ["thread", "scad", "lead", "downloads", "leads", "iPads", "heads",
                                   "read", "nomads", "instagram_story", "fb-paid"])  # fmt: skip
-def test_words_that_merely_end_so_are_no_ads(word: str) -> None:
-    assert not name(f"utm_source={word}").endswith(("_ads", "paid_other"))
+def test_words_that_merely_end_so_are_no_ads(medium: str) -> None:
+    assert not name(f"utm_source={medium}").endswith(("_ads", "paid_other"))
 
 
 @pytest.mark.parametrize(("link", "source"), [

@@ -49,12 +49,12 @@ def test_a_missing_scope_is_named(server: Running, space_id: int, make_key: Call
 
 
 @pytest.fixture
-def _kept_long(monkeypatch: pytest.MonkeyPatch) -> None:
+def _long_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep cached keys for an hour, unless a change is announced."""
     monkeypatch.setattr("headwater.spaces.credential_cache.FRESH_SECONDS", 3600.0)
 
 
-@pytest.mark.usefixtures("_kept_long")
+@pytest.mark.usefixtures("_long_cache")
 def test_an_inactive_subscription_is_403(
     client: httpx.Client, connection: psycopg.Connection, space_id: int
 ) -> None:
@@ -65,7 +65,7 @@ def test_an_inactive_subscription_is_403(
     assert client.get("/receipts/1").status_code == 403
 
 
-@pytest.mark.usefixtures("_kept_long")
+@pytest.mark.usefixtures("_long_cache")
 def test_revocation_is_prompt(client: httpx.Client, connection: psycopg.Connection, space_id: int) -> None:
     assert client.post("/events/track", json=EVENT).status_code == 202
     connection.execute("UPDATE api_keys SET revoked_at = now() WHERE space_id = %s", (space_id,))

@@ -52,14 +52,14 @@ def end_now(connection: psycopg.Connection, key: ApiKey) -> None:
     connection.execute("UPDATE api_keys SET expires_at = now() WHERE id = %s", (key.id,))
 
 
-def ask(database_url: str, key: str, *requests: Any, trusted: str = "127.0.0.0/8") -> list[Caller]:
+def ask(database_url: str, key: str, *requests: Any, trusted_proxies: str = "127.0.0.0/8") -> list[Caller]:
     """Return the callers of some requests, all answered by one cache."""
 
     async def main() -> list[Caller]:
         database = Database(database_url, size=1)
         await database.open()
         try:
-            keys = KeyCache(database, 1.0, (ip_network(trusted),))
+            keys = KeyCache(database, 1.0, (ip_network(trusted_proxies),))
             callers = [await keys.caller(f"Bearer {key}".encode(), request) for request in requests]
             await keys.uses.stop()
             return callers
@@ -133,11 +133,11 @@ class TestExpiry:
         assert cursor.fetchone() == (None,)
 
     @pytest.mark.parametrize("text", ["0h", "90", "-1d", "3651d", "1w", "\uff19d", "1h1d", "1.5h", "never"])
-    def test_what_is_no_lifetime(self, text: str) -> None:
+    def test_bad_lifetimes_are_refused(self, text: str) -> None:
         with pytest.raises(Invalid, match="The expires must be hours or days"):
             read_lifetime(text)
 
-    def test_what_is_one(self) -> None:
+    def test_valid_lifetimes_are_accepted(self) -> None:
         assert [read_lifetime(text) for text in ("", " ", "1h", " 3650d ")] == [
             None, None, HOUR, timedelta(days=3650),
         ]  # fmt: skip
@@ -193,7 +193,7 @@ class TestRotation:
     ) -> None:
         _, stored_key = make()
         rotations = [lambda c: rotate_key(c, space_id, stored_key.id, HOUR)] * 2
-        results = accounts.at_once(rotations)
+        results = accounts.run_together(rotations)
         assert [type(result) for result in results].count(Conflict) == 1
         assert len(accounts.run(lambda c: list_keys(c, space_id))) == 2
 
@@ -206,7 +206,7 @@ class TestRotation:
             with pytest.raises(NotFound, match="API key"):
                 accounts.run(lambda c, change=change: change(c, other_space_id, stored_key.id, []))
 
-    def test_what_is_no_overlap(self) -> None:
+    def test_bad_overlaps_are_refused(self) -> None:
         assert read_overlap("0h") == timedelta(0)
         with pytest.raises(Invalid, match="from 0h to 90d"):
             read_overlap("91d")
@@ -214,7 +214,7 @@ class TestRotation:
 
 class TestAddresses:
     @pytest.mark.parametrize(
-        ("client", "forwarded", "allowed"),
+        ("client", "forwarded", "is_allowed"),
         [
             ("203.0.113.9", None, True),
             ("203.0.114.9", None, False),
@@ -230,14 +230,14 @@ class TestAddresses:
             (None, None, False),
         ],
     )
-    def test_whose(
+    def test_the_client_address_decides(
         self, database_url: str, make: Callable[..., Any], client: str | None, forwarded: str | None,
-        allowed: bool,
+        is_allowed: bool,
     ) -> None:  # fmt: skip
         key, _ = make(addresses=read_addresses("::ffff:203.0.113.0/120, 2001:db8::/32"))
         (caller,) = ask(database_url, key, request(client, forwarded))
         refusal = caller.refusal("events:read")
-        assert (refusal is None) is allowed
+        assert (refusal is None) is is_allowed
         if refusal is not None:
             assert refusal.status == 403
             assert refusal.message.startswith("The API key is not allowed from ")
@@ -267,15 +267,15 @@ class TestAddresses:
         accounts.run(lambda c: restrict_key(c, space_id, stored_key.id, []))
         wait_until(lambda: status(server, key) == 404)
 
-    def test_what_is_read(self) -> None:
+    def test_valid_addresses_are_accepted(self) -> None:
         text = "10.0.0.1, 10.0.0.1/32\n 192.168.0.0/16 ::1 ::ffff:1.2.3.4"
         assert read_addresses(text) == ["10.0.0.1/32", "192.168.0.0/16", "::1/128", "1.2.3.4/32"]
         assert read_addresses(" , ") == []
 
     @pytest.mark.parametrize(
-        ("text", "told"),
+        ("text", "message"),
         [("10.0.0.1/8", "host bits"), ("shop.example", "IPv4 or IPv6"), ("1.2.3.4 " * 101, "more than 100")],
     )
-    def test_what_is_not(self, text: str, told: str) -> None:
-        with pytest.raises(Invalid, match=told):
+    def test_bad_addresses_are_refused(self, text: str, message: str) -> None:
+        with pytest.raises(Invalid, match=message):
             read_addresses(text)

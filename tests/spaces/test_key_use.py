@@ -17,7 +17,7 @@ from tests.support.waiting import wait_until
 
 
 @pytest.fixture
-def used_at(connection: psycopg.Connection, space_id: int) -> Callable[[], list[datetime | None]]:
+def read_last_uses(connection: psycopg.Connection, space_id: int) -> Callable[[], list[datetime | None]]:
     def read() -> list[datetime | None]:
         rows = connection.execute(
             "SELECT last_used_at FROM api_keys WHERE space_id = %s ORDER BY id", (space_id,)
@@ -51,61 +51,61 @@ def test_it_works(
     client: httpx.Client,
     make_key: Callable[..., str],
     space_id: int,
-    used_at: Callable[[], list[datetime | None]],
+    read_last_uses: Callable[[], list[datetime | None]],
 ) -> None:
     make_key(space_id)
-    assert used_at() == [None, None]
+    assert read_last_uses() == [None, None]
     before = datetime.now(UTC)
     assert client.get("/receipts/1").status_code == 404
-    wait_until(lambda: used_at()[0] is not None)
-    first, second = used_at()
+    wait_until(lambda: read_last_uses()[0] is not None)
+    first, second = read_last_uses()
     assert first is not None
     assert before - timedelta(seconds=1) < first < datetime.now(UTC) + timedelta(seconds=1)
     assert second is None
 
 
 def test_a_key_is_written_once_a_minute(
-    database_url: str, space_id: int, key_id: int, used_at: Callable[[], list[datetime | None]],
+    database_url: str, space_id: int, key_id: int, read_last_uses: Callable[[], list[datetime | None]],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     async def use(database: Database) -> None:
         uses = KeyUses(database)
         uses.note(space_id, key_id)
         await uses.write()
-        first = used_at()
+        first = read_last_uses()
         assert first != [None]
         uses.note(space_id, key_id)
         await uses.write()
-        assert used_at() == first
+        assert read_last_uses() == first
         monkeypatch.setattr("headwater.spaces.key_use.RENEWAL_SECONDS", 0.0)
         await uses.write()
-        assert used_at() > first
-        second = used_at()
+        assert read_last_uses() > first
+        second = read_last_uses()
         await uses.write()
-        assert used_at() == second, "what is written is not written again"
+        assert read_last_uses() == second, "what is written is not written again"
 
     run(database_url, use)
 
 
 def test_what_is_left_is_written_at_the_end(
-    database_url: str, space_id: int, key_id: int, used_at: Callable[[], list[datetime | None]]
+    database_url: str, space_id: int, key_id: int, read_last_uses: Callable[[], list[datetime | None]]
 ) -> None:
     async def use(database: Database) -> None:
         uses = KeyUses(database)
         uses.start()
         uses.note(space_id, key_id)
         await uses.write()
-        first = used_at()
+        first = read_last_uses()
         uses.note(space_id, key_id)
         await uses.stop()
-        assert used_at() > first
+        assert read_last_uses() > first
 
     run(database_url, use)
 
 
 def test_a_process_does_not_set_the_clock_back(
     database_url: str, connection: psycopg.Connection, space_id: int, key_id: int,
-    used_at: Callable[[], list[datetime | None]],
+    read_last_uses: Callable[[], list[datetime | None]],
 ) -> None:  # fmt: skip
     later = datetime(2100, 1, 1, tzinfo=UTC)
     connection.execute("UPDATE api_keys SET last_used_at = %s WHERE space_id = %s", (later, space_id))
@@ -114,13 +114,13 @@ def test_a_process_does_not_set_the_clock_back(
         uses = KeyUses(database)
         uses.note(space_id, key_id)
         await uses.write()
-        assert used_at() == [later]
+        assert read_last_uses() == [later]
 
     run(database_url, use)
 
 
 def test_a_database_that_takes_no_writes_is_tolerated(
-    database_url: str, space_id: int, key_id: int, used_at: Callable[[], list[datetime | None]],
+    database_url: str, space_id: int, key_id: int, read_last_uses: Callable[[], list[datetime | None]],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     async def use(database: Database) -> None:
@@ -130,10 +130,10 @@ def test_a_database_that_takes_no_writes_is_tolerated(
             async with database.connection() as connection:
                 await connection.execute(f"SET default_transaction_read_only = {mode}")
             await uses.write()
-            assert used_at() == [None], "a failure is not tried again at once"
+            assert read_last_uses() == [None], "a failure is not tried again at once"
         monkeypatch.setattr("headwater.spaces.key_use.RENEWAL_SECONDS", 0.0)
         await uses.write()
-        assert used_at() != [None]
+        assert read_last_uses() != [None]
 
     run(database_url, use)
 

@@ -28,7 +28,7 @@ OLD = "0123456789abcdef" * 4
 OTHER = "other" * 8
 
 
-def stored(url: str) -> str | None:
+def stored_key(url: str) -> str | None:
     with psycopg.connect(url) as connection:
         row = connection.execute("SELECT secret_key FROM installation").fetchone()
         assert row is not None
@@ -40,8 +40,8 @@ def store(url: str, key: str | None) -> None:
         connection.execute("UPDATE installation SET secret_key = %s", (key,))
 
 
-def command(data_dir: Path, *words: str) -> dict[str, object]:
-    process = run_command(*words, "--json", "--data-dir", str(data_dir))
+def command(data_dir: Path, *arguments: str) -> dict[str, object]:
+    process = run_command(*arguments, "--json", "--data-dir", str(data_dir))
     assert process.returncode == 0, process.stderr
     return json.loads(process.stdout)
 
@@ -59,14 +59,14 @@ def seal_something(data_dir: Path, token: Path) -> tuple[int, int]:
     return int(str(space["id"])), int(str(destination["id"]))
 
 
-def opens(url: str, key: str, place: tuple[int, int]) -> bool:
+def opens(url: str, key: str, destination_key: tuple[int, int]) -> bool:
     with psycopg.connect(url) as connection:
         row = connection.execute(
-            "SELECT secrets FROM destinations WHERE space_id = %s AND id = %s", place
+            "SELECT secrets FROM destinations WHERE space_id = %s AND id = %s", destination_key
         ).fetchone()
     assert row is not None
     try:
-        return open_secrets(derive_key(key), *place, row[0]) == {"access_token": "a-token-of-meta"}
+        return open_secrets(derive_key(key), *destination_key, row[0]) == {"access_token": "a-token-of-meta"}
     except Unsealable:
         return False
 
@@ -76,7 +76,7 @@ def test_it_works(tmp_path: Path) -> None:
     file = key_file(data_dir)
     with CopiedServe(data_dir) as serve:
         serve.url()
-        assert stored(Embedded(data_dir).url) is None
+        assert stored_key(Embedded(data_dir).url) is None
         key = file.read_text().strip()
         assert len(key) >= 32
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
@@ -89,7 +89,7 @@ def test_it_works(tmp_path: Path) -> None:
         assert serve.stop() == 0
     with CopiedServe(data_dir) as serve:
         serve.url()
-        assert stored(Embedded(data_dir).url) is None
+        assert stored_key(Embedded(data_dir).url) is None
         assert file.read_text().strip() == OLD
         new_ids = seal_something(data_dir, tmp_path / "token")
         assert opens(Embedded(data_dir).url, OLD, new_ids)
@@ -106,7 +106,7 @@ def url(database_url: str) -> Iterator[str]:
     """The tests' database as an operator's own database. Afterwards its key is restored, and the base address
     stored by a command removed.
     """
-    before = stored(database_url)
+    before = stored_key(database_url)
     yield database_url
     with psycopg.connect(database_url) as connection:
         connection.execute("UPDATE installation SET secret_key = %s, base_url = NULL", (before,))
@@ -125,7 +125,7 @@ def test_which_key_counts(url: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "why"),
+    ("content", "message"),
     [
         (None, "is missing"),
         (b"", "holds no key of at least 32 characters"),
@@ -133,13 +133,13 @@ def test_which_key_counts(url: str, tmp_path: Path) -> None:
         (b"\xff" * 40, "cannot be read"),
     ],
 )
-def test_no_key_is_made_up(url: str, tmp_path: Path, content: bytes | None, why: str) -> None:
+def test_no_key_is_made_up(url: str, tmp_path: Path, content: bytes | None, message: str) -> None:
     store(url, None)
     if content is not None:
         key_file(tmp_path).write_bytes(content)
-    with pytest.raises(SecretKeyError, match=why):
+    with pytest.raises(SecretKeyError, match=message):
         find_secret_key(Settings(data_dir=tmp_path), url)
-    assert stored(url) is None
+    assert stored_key(url) is None
 
 
 def test_a_command_says_so(url: str, tmp_path: Path) -> None:
@@ -165,13 +165,13 @@ def test_the_file_is_on_disk_before_the_database_forgets(
         move_to_file(connection, tmp_path)
         assert disk.renamed == [key_file(tmp_path)]
         assert disk.unsynced == []
-        assert disk.missing(tmp_path) == []
-        assert stored(url) == OLD
-    assert stored(url) is None
+        assert disk.lost_paths(tmp_path) == []
+        assert stored_key(url) == OLD
+    assert stored_key(url) is None
     assert find_secret_key(Settings(data_dir=tmp_path), url) == SecretKey(OLD)
 
 
-def test_moving_twice(url: str, tmp_path: Path) -> None:
+def test_a_key_is_moved_once(url: str, tmp_path: Path) -> None:
     store(url, OLD)
     with psycopg.connect(url, autocommit=True) as connection:
         move_to_file(connection, tmp_path)

@@ -38,7 +38,7 @@ def accounts(database_url: str) -> Accounts:
 
 
 @pytest.fixture
-def filled(
+def old_secrets(
     accounts: Accounts,
     database_url: str,
     space_id: int,
@@ -91,9 +91,9 @@ def read_sealed(connection: psycopg.Connection) -> Sealed:
     }
 
 
-def can_read(key: bytes, sealed: bytes, bound_to: bytes) -> bool:
+def can_read(key: bytes, ciphertext: bytes, context: bytes) -> bool:
     try:
-        unseal(key, sealed, bound_to)
+        unseal(key, ciphertext, context)
     except Unsealable:
         return False
     return True
@@ -105,7 +105,7 @@ def renew(capsys: pytest.CaptureFixture[str]) -> dict[tuple[str, str], tuple[int
     return {(row["table"], row["column"]): (row["renewed"], row["unreadable"]) for row in rows}
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("old_secrets")
 def test_it_works(
     connection: psycopg.Connection,
     database_url: str,
@@ -135,7 +135,7 @@ def test_it_works(
     assert {number for number, _ in renew(capsys).values()} == {0}, "nothing is left"
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("old_secrets")
 def test_secrets_of_another_key_stay(
     connection: psycopg.Connection,
     database_url: str,

@@ -21,21 +21,21 @@ T = TypeVar("T")
 Act = Callable[[psycopg.AsyncConnection], Awaitable[T]]
 
 
-def run(url: str, act: Act[T]) -> T:
-    async def inside() -> T:
+def run(url: str, work: Act[T]) -> T:
+    async def run_in_connection() -> T:
         async with await psycopg.AsyncConnection.connect(url) as connection:
-            return await act(connection)
+            return await work(connection)
 
-    return asyncio.run(inside())
+    return asyncio.run(run_in_connection())
 
 
-def create(url: str, **given: str) -> Space:
-    changes = read_changes({"name": "Alice", **given})
+def create(url: str, **columns: str) -> Space:
+    changes = read_changes({"name": "Alice", **columns})
     return run(url, lambda connection: spaces.create_space(connection, changes))
 
 
-def change(url: str, space_id: int, **given: str) -> Space:
-    settings = {key.replace("__", "."): value for key, value in given.items()}
+def change(url: str, space_id: int, **columns: str) -> Space:
+    settings = {key.replace("__", "."): value for key, value in columns.items()}
     changes = read_changes(settings, RATE_LIMITS)
     return run(url, lambda connection: spaces.change_space(connection, space_id, changes))
 

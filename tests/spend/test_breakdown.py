@@ -19,14 +19,14 @@ def row(amount: int, *path: str, country: str = "", day: date = DAY) -> LedgerRo
     return LedgerRow(day, "meta", "EUR", path, country, (amount, 0, 0, 0, 0))
 
 
-def broken_down(*rows: LedgerRow) -> list[tuple[tuple[str, ...], str, int, bool]]:
+def break_down_rows(*rows: LedgerRow) -> list[tuple[tuple[str, ...], str, int, bool]]:
     pieces = break_down(rows)
     return sorted((p.row.path, p.row.country, p.row.figures[0], p.is_remainder) for p in pieces)
 
 
 def test_it_works() -> None:
     """An account of 100; campaigns of 60 and 30; in the first one, ads of 25 and 20."""
-    assert broken_down(
+    assert break_down_rows(
         row(100, "a"), row(60, "a", "1"), row(30, "a", "2"),
         row(25, "a", "1", "s", "x"), row(20, "a", "1", "s", "y"),
     ) == [
@@ -36,38 +36,38 @@ def test_it_works() -> None:
 
 
 def test_finer_rows_that_are_more_than_the_coarser_one_count() -> None:
-    assert broken_down(row(50, "a"), row(60, "a", "1")) == [(("a", "1"), "", 60, False)]
+    assert break_down_rows(row(50, "a"), row(60, "a", "1")) == [(("a", "1"), "", 60, False)]
 
 
 def test_countries_are_one_breakdown_and_ids_the_other() -> None:
     by_country = [row(20, "a", country="DE"), row(30, "a", country="FR")]
-    assert broken_down(row(60, "a"), *by_country) == [
+    assert break_down_rows(row(60, "a"), *by_country) == [
         (("a",), "", 10, True), (("a",), "DE", 20, False), (("a",), "FR", 30, False),
     ]  # fmt: skip
-    assert broken_down(row(45, "a", "1"), *by_country) == [
+    assert break_down_rows(row(45, "a", "1"), *by_country) == [
         (("a",), "", 5, True), (("a", "1"), "", 45, False),
     ]  # fmt: skip
 
 
 def test_a_campaign_without_its_account_is_the_same_campaign() -> None:
-    assert broken_down(row(9, "", "1"), row(9, "a", "1"), row(5, "", "2")) == [
+    assert break_down_rows(row(9, "", "1"), row(9, "a", "1"), row(5, "", "2")) == [
         (("", "2"), "", 5, False), (("a", "1"), "", 9, False),
     ]  # fmt: skip
 
 
 def test_ads_without_an_ad_set_are_below_their_campaign() -> None:
     ads = [row(25, "a", "1", "", "x"), row(20, "a", "1", "", "y")]
-    assert broken_down(row(60, "a", "1"), *ads) == [
+    assert break_down_rows(row(60, "a", "1"), *ads) == [
         (("a", "1"), "", 15, True), (("a", "1", "", "x"), "", 25, False),
         (("a", "1", "", "y"), "", 20, False),
     ]  # fmt: skip
-    assert broken_down(*ads, row(7, "a", "1", "s", "z"))[-1] == (
+    assert break_down_rows(*ads, row(7, "a", "1", "s", "z"))[-1] == (
         ("a", "1", "s", "z"), "", 7, False,
     )  # fmt: skip
 
 
 def test_an_ad_is_the_same_ad_with_and_without_its_ad_set() -> None:
-    assert broken_down(row(25, "a", "1", "", "x"), row(25, "a", "1", "s", "x")) == [
+    assert break_down_rows(row(25, "a", "1", "", "x"), row(25, "a", "1", "s", "x")) == [
         (("a", "1", "s", "x"), "", 25, False)
     ]
 
@@ -76,7 +76,7 @@ def test_ad_sets_and_ads_without_them_are_the_same_money() -> None:
     """The ads count as the finer report; the excess of the ad sets is left over."""
     ads = [row(25, "a", "1", "", "x"), row(20, "a", "1", "", "y")]
     sets = [row(30, "a", "1", "s"), row(20, "a", "1", "t")]
-    assert broken_down(*ads, *sets) == [
+    assert break_down_rows(*ads, *sets) == [
         (("a", "1"), "", 5, True), (("a", "1", "", "x"), "", 25, False),
         (("a", "1", "", "y"), "", 20, False),
     ]  # fmt: skip
@@ -92,20 +92,20 @@ def test_random_ledgers_equal_the_model() -> None:
     for seed in range(LEDGERS):
         rng = random.Random(seed)
         rows = random_rows(rng)
-        plain = [(*r[:3], *padded(r.path), r.country, r.figures) for r in rows]
+        plain = [(*r[:3], *pad_path(r.path), r.country, r.figures) for r in rows]
         pieces = list(break_down(rows))
         for figure in range(5):
-            assert total(pieces, figure) == spend_model.spent(plain, figure), seed
+            assert total(pieces, figure) == spend_model.total_spend(plain, figure), seed
         assert all(min(spend_part.row.figures) >= 0 for spend_part in pieces)
         rng.shuffle(rows)
         assert sorted(break_down(rows)) == sorted(pieces), seed
 
 
-def total(pieces: Sequence[SpendPart], figure: int) -> int:
-    return sum(spend_part.row.figures[figure] for spend_part in pieces)
+def total(parts: Sequence[SpendPart], figure: int) -> int:
+    return sum(spend_part.row.figures[figure] for spend_part in parts)
 
 
-def padded(path: tuple[str, ...]) -> list[str]:
+def pad_path(path: tuple[str, ...]) -> list[str]:
     return [*path, *[""] * (4 - len(path))]
 
 

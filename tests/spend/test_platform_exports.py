@@ -48,7 +48,7 @@ ENCODINGS = ("utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "cp1252")
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenFile:
     """A file and its expected rows."""
 
     content: bytes
@@ -88,7 +88,7 @@ class Style:
         return " - ".join(day.strftime(self.day) for day in days)
 
 
-def write_export(dice: Random, platform: str, language: str) -> Written:
+def write_export(dice: Random, platform: str, language: str) -> WrittenFile:
     header, rows = HEADERS[platform, language], some_rows(dice, platform)
     style = Style(dice.choice(DAYS_AS), *NUMBERS_AS[dice.choice([*NUMBERS_AS])])
     extra = ["12" if "eCPM" in name or "Funding" in name else "EUR" for name in header[8:]]
@@ -106,9 +106,9 @@ def write_export(dice: Random, platform: str, language: str) -> Written:
         lines.insert(position % (len(lines) + 1), total)
     text = write_table(dice, platform, [header, *lines])
     try:
-        return Written(text.encode(dice.choice(ENCODINGS)), rows)
+        return WrittenFile(text.encode(dice.choice(ENCODINGS)), rows)
     except UnicodeEncodeError:
-        return Written(text.encode(), rows)
+        return WrittenFile(text.encode(), rows)
 
 
 def total_cells(dice: Random, style: Style, rows: list[SpendRow]) -> list[str]:

@@ -131,7 +131,7 @@ def test_days_that_may_be_read_in_two_ways(importer: Importer, stage: Stage) -> 
     assert reading(importer, slashed([*first, "13/05/2026"])).notation.dates == "dmy"
     assert reading(importer, slashed([*first, "05/13/2026"])).notation.dates == "mdy"
     undecided = write(importer, slashed(first[:3]))
-    message = importer.refused("spend", undecided)
+    message = importer.refusal("spend", undecided)
     assert "01/05/2026 may have the day or the month first" in message
     assert "the column date is ambiguous" in message
     assert "--dates dmy" in message
@@ -199,14 +199,14 @@ BROKEN_DOWN = {
 @pytest.mark.parametrize("parts", BROKEN_DOWN)
 def test_rows_that_the_ledger_has_no_place_for(importer: Importer, parts: str) -> None:
     """Of several rows with one key only the last would count, and the others would be silently lost."""
-    message = importer.refused("spend", write(importer, BROKEN_DOWN[parts]))
+    message = importer.refusal("spend", write(importer, BROKEN_DOWN[parts]))
     assert f"rows of one day and place differ by {parts}, which is not stored" in message
 
 
 def test_rows_of_several_days(importer: Importer) -> None:
     header = "Reporting starts,Reporting ends,Campaign ID,Amount spent (EUR)"
     text = f"{header}\n2026-05-01,2026-05-31,1,5\n"
-    message = importer.refused("spend", write(importer, text))
+    message = importer.refusal("spend", write(importer, text))
     assert "several days, Reporting starts 2026-05-01 to Reporting ends 2026-05-31" in message
 
 
@@ -218,14 +218,14 @@ def test_the_same_row_twice_is_one(importer: Importer, stage: Stage) -> None:
     text = f"Day,Campaign ID,Amount spent (EUR),Stunde\n{row}2026-05-13,1,5,8\n"
     importer.run("spend", write(importer, text))
     assert [row[4] for row in ledger(stage)] == [5]
-    message = importer.refused("spend", write(importer, f"{text}2026-05-13,1,6,9\n"))
+    message = importer.refusal("spend", write(importer, f"{text}2026-05-13,1,6,9\n"))
     assert "two rows of one day and place have the amounts 5 and 6: only the last would count" in message
     own_rows = "2026-05-14,x,1,5,EUR,1\n2026-05-14,x,1,6,EUR,1\n"
     importer.run("spend", write(importer, OWN.format(own_rows)))
     assert [row[4] for row in ledger(stage)] == [5, 6]
 
 
-def exported(dice: Random) -> str:
+def make_table(dice: Random) -> str:
     """Return a table that repeats the rows of some keys; the last row of a key counts."""
     rows = (
         f"2026-05-{dice.randrange(1, 4):02},x,{dice.randrange(3)},{dice.randrange(10**5) / 100},"
@@ -242,15 +242,15 @@ def test_ended_anywhere_the_ledger_is_that_of_one_run(
     monkeypatch.setitem(KINDS, "spend", replace(KINDS["spend"], chunk=2))
     for seed in range(int(os.environ.get("HEADWATER_INTERRUPTED_IMPORTS", "3"))):
         dice = Random(seed)
-        text = exported(dice)
+        text = make_table(dice)
         full_stage, parts = make_stage(connection), make_stage(connection)
         file = write(importer, text, f"{seed}.csv")
-        importer.at(full_stage).run("spend", file)
+        importer.importer_for(full_stage).run("spend", file)
         for _ in range(dice.randrange(1, 5)):
             passed = iter(range(dice.randrange(4)))
 
-            def end(_: str, passed: Any = passed) -> None:
-                if next(passed, None) is None:
+            def end(_: str, steps: Any = passed) -> None:
+                if next(steps, None) is None:
                     raise Interruption
 
             monkeypatch.setattr(import_run, "failpoint", end)
@@ -259,7 +259,7 @@ def test_ended_anywhere_the_ledger_is_that_of_one_run(
             except Interruption:
                 continue
         monkeypatch.setattr(import_run, "failpoint", lambda _: None)
-        importer.at(parts).run("spend", file)
+        importer.importer_for(parts).run("spend", file)
         assert ledger(parts) == ledger(full_stage), seed
         assert len(ledger(full_stage)) == len({row[:4] for row in ledger(full_stage)})
 
@@ -286,7 +286,7 @@ def test_a_connection_that_is_cut(importer: Importer, stage: Stage, monkeypatch:
     file = write(importer, OWN.format(rows))
     points = iter(range(3))
 
-    def cut(_: str) -> None:
+    def cut_connection(_: str) -> None:
         if next(points, None) == 2:
             stage.connection.execute(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
@@ -295,7 +295,7 @@ def test_a_connection_that_is_cut(importer: Importer, stage: Stage, monkeypatch:
                 ("%imports%",),
             )
 
-    monkeypatch.setattr(import_run, "failpoint", cut)
+    monkeypatch.setattr(import_run, "failpoint", cut_connection)
     assert main(["import", "spend", "--space", str(stage.space_id), str(file)]) == 2
     assert len(ledger(stage)) == 2
     monkeypatch.setattr(import_run, "failpoint", lambda _: None)

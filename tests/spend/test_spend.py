@@ -40,15 +40,15 @@ MARCH = "2026-03-01T00:00:00Z"
 ORDERS = campaign_size("HEADWATER_LEDGERS", 25, 1000)
 
 
-def put(api: Api, *rows: Any, **also: Any) -> httpx.Response:
-    return api.send("PUT", "/spend", json={"spend": list(rows), **also})
+def put(api: Api, *rows: Any, **members: Any) -> httpx.Response:
+    return api.send("PUT", "/spend", json={"spend": list(rows), **members})
 
 
-def of_day(amount: float | str, **also: Any) -> dict[str, Any]:
-    return {"date": "2026-05-13", "platform": "meta", "currency": "EUR", "amount": amount, **also}
+def spend_row(amount: float | str, **columns: Any) -> dict[str, Any]:
+    return {"date": "2026-05-13", "platform": "meta", "currency": "EUR", "amount": amount, **columns}
 
 
-def listed(api: Api, **params: Any) -> list[dict[str, Any]]:
+def list_spend(api: Api, **params: Any) -> list[dict[str, Any]]:
     response = api.get("/spend", params=params)
     assert response.status_code == 200, response.text
     return msgspec.json.decode(response.content)["data"]
@@ -59,9 +59,9 @@ def delete(api: Api, **params: Any) -> httpx.Response:
 
 
 def test_it_works(api: Api) -> None:
-    response = put(api, AD, of_day(5, campaign_name="Spring"), as_of=MARCH)
+    response = put(api, AD, spend_row(5, campaign_name="Spring"), as_of=MARCH)
     assert (response.status_code, response.json()) == (200, {"message": "2 rows are stored."})
-    ad, campaign_row = sorted(listed(api), key=lambda row: row["platform"])
+    ad, campaign_row = sorted(list_spend(api), key=lambda row: row["platform"])
     assert ad == {
         "date": "2026-05-13", "platform": "google", "account_id": "123", "campaign_id": "4711",
         "adset_id": "8", "ad_id": "9", "country": "DE", "currency": "EUR", "amount": 12.345678,
@@ -77,11 +77,11 @@ def test_it_works(api: Api) -> None:
     would = {"rows": 2, "deleted": False, "first_day": "2026-05-13", "last_day": "2026-05-13"}
     assert preview.json() == would
     assert delete(api, **DAY).json() == {**would, "deleted": True}
-    assert listed(api) == []
+    assert list_spend(api) == []
 
 
 def test_names_go_into_the_ad_catalogue(api: Api) -> None:
-    put(api, of_day(1, campaign_id="7", campaign_name="Spring", adset_id=8, adset_name="Women"))
+    put(api, spend_row(1, campaign_id="7", campaign_name="Spring", adset_id=8, adset_name="Women"))
     names = api.get("/ads").json()["data"]
     assert {(row["kind"], row["id"], row["name"], row["platform"]) for row in names} == {
         ("campaign", "7", "Spring", "meta"), ("adset", "8", "Women", "meta"),
@@ -89,20 +89,20 @@ def test_names_go_into_the_ad_catalogue(api: Api) -> None:
 
 
 def test_the_last_report_counts(api: Api) -> None:
-    put(api, of_day(1), of_day(2))
-    assert [row["amount"] for row in listed(api)] == [2]
-    put(api, of_day(3, impressions=5))
-    assert [(row["amount"], row["impressions"]) for row in listed(api)] == [(3, 5)]
-    put(api, of_day(4), as_of=MARCH)
-    assert [(row["amount"], row["impressions"]) for row in listed(api)] == [(3, 5)]
+    put(api, spend_row(1), spend_row(2))
+    assert [row["amount"] for row in list_spend(api)] == [2]
+    put(api, spend_row(3, impressions=5))
+    assert [(row["amount"], row["impressions"]) for row in list_spend(api)] == [(3, 5)]
+    put(api, spend_row(4), as_of=MARCH)
+    assert [(row["amount"], row["impressions"]) for row in list_spend(api)] == [(3, 5)]
 
 
 def test_each_part_of_the_key_makes_another_row(api: Api) -> None:
     finest = {"account_id": "1", "campaign_id": "2", "adset_id": "3", "ad_id": "4"}
     coarser = [dict(itertools.islice(finest.items(), length)) for length in range(5)]
     other_columns = [{"country": "DE"}, {"currency": "USD"}, {"platform": "tiktok"}, {"date": "2026-05-14"}]
-    put(api, *(of_day(1) | columns for columns in [*coarser, *other_columns]))
-    assert len(listed(api)) == 9
+    put(api, *(spend_row(1) | columns for columns in [*coarser, *other_columns]))
+    assert len(list_spend(api)) == 9
 
 
 @pytest.mark.parametrize(
@@ -125,35 +125,35 @@ def test_what_breaks_a_rule_is_refused_whole(api: Api, change: dict[str, Any], f
     assert response.status_code == 422
     name = f"spend.1.{field}"
     assert response.json()["errors"] == {name: [f"The {name} {rule}"]}
-    assert listed(api) == []
+    assert list_spend(api) == []
 
 
 def test_finer_ids_need_their_campaign(api: Api) -> None:
-    response = put(api, of_day(1, ad_id="3"))
+    response = put(api, spend_row(1, ad_id="3"))
     assert response.json()["errors"] == {
         "spend.0": ["The spend.0 must have a campaign_id, because it has an ad_id."]
     }
-    assert put(api, of_day(1, campaign_id="1", ad_id="3")).status_code == 200
+    assert put(api, spend_row(1, campaign_id="1", ad_id="3")).status_code == 200
 
 
 def test_a_report_is_not_of_the_future(api: Api) -> None:
-    response = put(api, of_day(1), as_of="2199-01-01")
+    response = put(api, spend_row(1), as_of="2199-01-01")
     assert response.json()["errors"] == {"as_of": ["The as_of must not be more than 24 hours ahead."]}
 
 
 def test_five_thousand_rows_and_no_more(api: Api) -> None:
-    rows = [of_day(1, campaign_id=number) for number in range(5001)]
+    rows = [spend_row(1, campaign_id=number) for number in range(5001)]
     assert put(api, *rows[:5000]).status_code == 200
-    assert len(listed(api, per_page=1000)) == 1000
+    assert len(list_spend(api, per_page=1000)) == 1000
     errors = put(api, *rows).json()["errors"]
     assert errors == {"spend": ["The spend must hold 1 to 5000 rows."]}
 
 
 def test_filters_and_pages(api: Api) -> None:
-    put(api, *(of_day(n, campaign_id=n % 2, date=f"2026-05-{1 + n:02}") for n in range(7)))
-    assert [row["amount"] for row in listed(api)] == [6, 5, 4, 3, 2, 1, 0]
-    assert [row["amount"] for row in listed(api, campaign_id="1")] == [5, 3, 1]
-    assert listed(api, platform="Facebook", currency="usd") == []
+    put(api, *(spend_row(n, campaign_id=n % 2, date=f"2026-05-{1 + n:02}") for n in range(7)))
+    assert [row["amount"] for row in list_spend(api)] == [6, 5, 4, 3, 2, 1, 0]
+    assert [row["amount"] for row in list_spend(api, campaign_id="1")] == [5, 3, 1]
+    assert list_spend(api, platform="Facebook", currency="usd") == []
     days = {"start_date": "2026-05-02", "end_date": "2026-05-06"}
     pages: list[list[int]] = []
     url = "/spend"
@@ -171,10 +171,10 @@ def test_filters_and_pages(api: Api) -> None:
 
 def test_a_deletion_needs_its_days_and_takes_no_more(api: Api) -> None:
     assert sorted(delete(api).json()["errors"]) == ["end_date", "start_date"]
-    put(api, of_day(1), of_day(2, platform="x"), of_day(3, date="2026-05-14"))
+    put(api, spend_row(1), spend_row(2, platform="x"), spend_row(3, date="2026-05-14"))
     assert delete(api, **DAY, platform="x").json()["rows"] == 1
     assert delete(api, start_date="2026-05-14", end_date="2026-05-15").json()["rows"] == 1
-    assert [row["amount"] for row in listed(api)] == [1]
+    assert [row["amount"] for row in list_spend(api)] == [1]
 
 
 REPORTS = st.lists(
@@ -212,7 +212,7 @@ class Ledger:
     connection: AsyncConnection
     space_id: int
 
-    def after(self, reports: Sequence[SpendReport]) -> list[tuple[Any, ...]]:
+    def store_reports(self, reports: Sequence[SpendReport]) -> list[tuple[Any, ...]]:
         """Return the rows after storing some reports one after another."""
 
         async def run() -> list[tuple[Any, ...]]:
@@ -241,14 +241,14 @@ def test_no_order_of_reports_makes_another_ledger(
         read_spend({
             "as_of": as_of,
             "spend": [
-                of_day(amount, campaign_id=campaign_id, clicks=clicks, timezone=zone)
+                spend_row(amount, campaign_id=campaign_id, clicks=clicks, timezone=zone)
                 for campaign_id, amount, clicks, zone in rows
             ],
         }, datetime.now(UTC), SHIPPED_ALONE)
         for as_of, rows in reports
     ]  # fmt: skip
-    stored_rows = ledger.after(batches)
-    assert stored_rows == ledger.after(data.draw(st.permutations([*batches, *batches[:1]])))
+    stored_rows = ledger.store_reports(batches)
+    assert stored_rows == ledger.store_reports(data.draw(st.permutations([*batches, *batches[:1]])))
     newest: dict[str, tuple[Any, ...]] = {}
     for as_of, rows in reports:
         for index, (campaign_id, amount, clicks, zone) in enumerate(rows):
@@ -264,7 +264,7 @@ def test_it_needs_the_scope(client: httpx.Client, connection: psycopg.Connection
     api = Api(client, stage.key)
     for response in (put(api, AD), delete(api, **DAY)):
         assert (response.status_code, "spend:write" in response.text) == (403, True)
-    assert listed(api, **DAY) == []
+    assert list_spend(api, **DAY) == []
 
 
 @pytest.mark.parametrize(
@@ -281,6 +281,6 @@ def test_it_needs_the_scope(client: httpx.Client, connection: psycopg.Connection
 def test_a_row_is_complete_after_its_day(
     api: Api, timezone: str | None, as_of: str, is_complete: bool
 ) -> None:
-    put(api, of_day(5, timezone=timezone), as_of=as_of)
-    (row,) = listed(api)
+    put(api, spend_row(5, timezone=timezone), as_of=as_of)
+    (row,) = list_spend(api)
     assert row["complete"] is is_complete

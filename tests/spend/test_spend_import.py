@@ -22,7 +22,7 @@ GOOGLE, META, TIKTOK, LINKEDIN, MICROSOFT, GA4, DBT, OWN = (
 )
 
 
-def stored(stage: Stage) -> list[tuple[Any, ...]]:
+def stored_rows(stage: Stage) -> list[tuple[Any, ...]]:
     return stage.connection.execute(
         "SELECT date::text, platform, account_id, campaign_id, adset_id, ad_id, currency, amount,"
         " impressions, clicks, platform_conversions, platform_revenue, timezone, as_of::text, place"
@@ -47,7 +47,7 @@ def test_it_works(importer: Importer, stage: Stage) -> None:
     }  # fmt: skip
     google_cells = ("google", "1234567890", "4711", "8", "9", "EUR")
     as_of = "2026-05-28 20:26:40+00"
-    assert stored(stage) == [
+    assert stored_rows(stage) == [
         ("2026-05-13", *google_cells, Decimal("1234.56"), 10000, 31, Decimal("1.5"), Decimal("99.9"),
          "Europe/Berlin", as_of, 1),
         ("2026-05-14", *google_cells, Decimal(0), None, 0, Decimal(0), Decimal(0), "Europe/Berlin",
@@ -76,7 +76,7 @@ def test_exports_are_known_by_their_header(
     importer: Importer, stage: Stage, text: str, platform: str, options: Any, adset: str
 ) -> None:
     importer.run("spend", write(importer, text), *options)
-    [row] = stored(stage)
+    [row] = stored_rows(stage)
     assert row[:2] + row[3:5] + row[6:10] == (
         "2026-05-13", platform, "4711", adset, "USD", Decimal("12.34"), 1000, 31,
     )  # fmt: skip
@@ -84,7 +84,7 @@ def test_exports_are_known_by_their_header(
 
 def test_lines_before_the_header_and_other_encodings(importer: Importer, stage: Stage) -> None:
     importer.run("spend", write(importer, LINKEDIN, encoding="utf-16"))
-    [row] = stored(stage)
+    [row] = stored_rows(stage)
     assert row[:8] == (
         "2026-05-13", "linkedin", "", "77", "4711", "", "USD", Decimal("12.34"),
     )  # fmt: skip
@@ -131,22 +131,22 @@ def test_every_format_is_tested() -> None:
 
 
 def test_what_cannot_be_known_is_said(importer: Importer) -> None:
-    message = importer.refused("spend", write(importer, "a,b\n1,2\n"))
+    message = importer.refusal("spend", write(importer, "a,b\n1,2\n"))
     assert "the header matches no known format" in message
-    assert "--currency EUR" in importer.refused("spend", write(importer, GA4))
+    assert "--currency EUR" in importer.refusal("spend", write(importer, GA4))
     ahead = ("--as-of", "2199-01-01")
-    assert "more than 24 hours ahead" in importer.refused("spend", write(importer, OWN), *ahead)
+    assert "more than 24 hours ahead" in importer.refusal("spend", write(importer, OWN), *ahead)
 
 
 def test_columns_can_be_named(importer: Importer, stage: Stage) -> None:
     file = write(importer, "tag,kosten,kampagne\n13.05.2026,12.34,Spring\n14.05.2026,1,Spring\n")
-    assert "--map" in importer.refused("spend", file)
+    assert "--map" in importer.refusal("spend", file)
     map_options = [f"--map={mapping}" for mapping in ("tag=date", "kosten=amount", "kampagne=campaign_name")]
     options = (*map_options, "--currency", "EUR", "--platform", "Google Ads")
     assert importer.run("spend", file, *options)["stored"] == 2
     own_file = write(importer, OWN.replace("amount", "cost"))
     importer.run("spend", own_file, "--map", "cost=amount", "--layout", "google")
-    assert [(row[0], row[1], row[3]) for row in stored(stage)] == [
+    assert [(row[0], row[1], row[3]) for row in stored_rows(stage)] == [
         ("2026-05-13", "google", "4711"), ("2026-05-13", "google", "Spring"),
         ("2026-05-14", "google", "Spring"),
     ]  # fmt: skip
@@ -157,14 +157,14 @@ def test_an_older_export_does_not_replace_a_newer_one(importer: Importer, stage:
     older = write(importer, OWN, "older.csv")
     importer.run("spend", newer, "--as-of", "2026-06-01")
     importer.run("spend", older, "--as-of", "2026-05-20")
-    assert [row[7] for row in stored(stage)] == [20]
+    assert [row[7] for row in stored_rows(stage)] == [20]
 
 
 def test_a_dry_run_stores_nothing_and_names_what_is_refused(importer: Importer, stage: Stage) -> None:
     file = write(importer, OWN + "2026-05-14,snapchat,4711,lots,USD,1,1\n")
     report = importer.run("spend", file, "--dry-run", status=1)
     assert (report["rows"], report["stored"], report["refused"]) == (2, 1, 1)
-    assert stored(stage) == []
+    assert stored_rows(stage) == []
 
 
 def test_lines_of_json(importer: Importer, stage: Stage) -> None:
@@ -172,4 +172,4 @@ def test_lines_of_json(importer: Importer, stage: Stage) -> None:
     row = {"amount": 1.5, "date": "2026-05-13", "platform": "x", "currency": "EUR"}
     rows = row, {**row, "amount": "2.5"}, {**row, "date": "2026-05-14"}
     importer.run("spend", importer.write("spend.ndjson", *rows))
-    assert [row[7] for row in stored(stage)] == [Decimal("2.5"), Decimal("1.5")]
+    assert [row[7] for row in stored_rows(stage)] == [Decimal("2.5"), Decimal("1.5")]

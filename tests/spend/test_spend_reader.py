@@ -33,7 +33,7 @@ CELLS = {
 }
 
 
-def by_all_steps(columns: Columns, notation: Notation, row: FileRow) -> SpendLine | None:
+def read_in_steps(columns: Columns, notation: Notation, row: FileRow) -> SpendLine | None:
     values = columns.pick(dict(row.values))
     try:
         if typed(values, NUMBERS, (), notation):
@@ -77,7 +77,7 @@ def test_rows_are_what_the_steps_of_all_rows_make_of_them(seed: int) -> None:
     assert quickly is not None
     quick_count = 0
     for row in random_rows(rng, columns, notation.decimals):
-        expected, line = by_all_steps(file_columns, notation, row), quickly(row)
+        expected, line = read_in_steps(file_columns, notation, row), quickly(row)
         if line is not None:
             assert expected is not None, row
             assert comparable(line) == comparable(expected), row

@@ -49,7 +49,7 @@ def some_rows(dice: Random) -> list[Row]:
     ]  # fmt: skip
 
 
-def written(dice: Random, rows: list[Row]) -> bytes:
+def write_table(dice: Random, rows: list[Row]) -> bytes:
     header, encoding = dice.choice(HEADERS), dice.choice(ENCODINGS)
     thousands, point = NUMBERS_AS[dice.choice([*NUMBERS_AS])]
     day_as = dice.choice(DAYS_AS)
@@ -95,7 +95,7 @@ def test_however_it_is_written_it_is_read_as_it_was_meant(tmp_path: Path) -> Non
     for number in range(EXPORTS):
         dice = Random(number)
         rows = some_rows(dice)
-        file.write_bytes(written(dice, rows))
+        file.write_bytes(write_table(dice, rows))
         read_rows = [
             (row.date, row.names[0][2], row.campaign_id, row.currency, row.amount,
              row.impressions, row.clicks)

@@ -20,7 +20,7 @@ INSTALLATION_SECRET = "s" * 32
 
 
 @pytest.fixture(scope="session")
-def signing(database_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+def sso_server(database_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     settings = Settings(
         rate_limit_factor=1000,
         data_dir=Path(tmp_path_factory.mktemp("sso")),
@@ -42,9 +42,9 @@ def fake_providers() -> Iterator[FakeProviders]:
 
 @pytest.fixture
 def desk(
-    signing: Running, database_url: str, fake_providers: FakeProviders, connection: psycopg.Connection
+    sso_server: Running, database_url: str, fake_providers: FakeProviders, connection: psycopg.Connection
 ) -> Iterator[Desk]:
-    new_desk = Desk(signing, Accounts(database_url), INSTALLATION_SECRET, fake_providers)
+    new_desk = Desk(sso_server, Accounts(database_url), INSTALLATION_SECRET, fake_providers)
     yield new_desk
     for browser in new_desk.browsers:
         browser.close()

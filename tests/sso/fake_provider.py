@@ -23,7 +23,7 @@ from tests.console.browsing import Browser
 from tests.support.accounts import Accounts
 from tests.support.fake_platform import Answer, FakePlatform, Reaction, Step
 from tests.support.waiting import PATIENCE_SECONDS
-from tests.support.wire import Received
+from tests.support.wire import ReceivedRequest
 
 DOMAIN = "acme.example"
 _ADDRESSES = itertools.count(1)
@@ -75,7 +75,7 @@ class FakeProvider:
     def issuer(self) -> str:
         return f"{self.origin}/{self.name}"
 
-    def react(self, request: Received, path: str) -> Step:
+    def react(self, request: ReceivedRequest, path: str) -> Step:
         self.calls.append(path)
         step = self.steps.get(path)
         if step is not None:
@@ -95,7 +95,7 @@ class FakeProvider:
             "authorization_response_iss_parameter_supported": True, **self.metadata,
         }  # fmt: skip
 
-    def _exchange(self, request: Received) -> Answer:
+    def _exchange(self, request: ReceivedRequest) -> Answer:
         """Check the request like an honest provider."""
         form = {name: values[0] for name, values in parse_qs(request.body.decode()).items()}
         login = self.codes.pop(form.get("code", ""), None)
@@ -130,14 +130,14 @@ class FakeProviders:
 
     def __init__(self) -> None:
         self._providers: dict[str, FakeProvider] = {}
-        self.platform = FakePlatform(otherwise=self._react)
+        self.platform = FakePlatform(default=self._react)
 
     def make(self, **settings: Any) -> FakeProvider:
         provider = FakeProvider(self.platform.url, **settings)
         self._providers[provider.name] = provider
         return provider
 
-    def _react(self, request: Received) -> Step:
+    def _react(self, request: ReceivedRequest) -> Step:
         _, name, path = request.target.partition("?")[0].split("/", 2)
         return self._providers[name].react(request, f"/{path}")
 
@@ -186,13 +186,15 @@ class Desk:
         assert answer.headers["location"].startswith(f"{fake.issuer}/auth?")
         return parameters(answer.headers["location"])
 
-    def answer(self, fake: FakeProvider, asked: dict[str, str]) -> dict[str, str]:
+    def answer(self, fake: FakeProvider, parameters: dict[str, str]) -> dict[str, str]:
         """Return the provider's answer to a request."""
         code = secrets.token_urlsafe(16)
-        fake.codes[code] = asked
-        return {"code": code, "state": asked["state"], "iss": fake.issuer}
+        fake.codes[code] = parameters
+        return {"code": code, "state": parameters["state"], "iss": fake.issuer}
 
-    def come_back(self, browser: httpx.Client, fake: FakeProvider, answer: dict[str, str]) -> httpx.Response:
+    def return_answer(
+        self, browser: httpx.Client, fake: FakeProvider, answer: dict[str, str]
+    ) -> httpx.Response:
         return browser.get(f"/login/sso/{fake.name}/callback", params=answer)
 
     def sign_in(
@@ -200,4 +202,4 @@ class Desk:
     ) -> httpx.Response:
         browser = browser or self.browser()
         query = self.begin(browser, fake, next_path)
-        return self.come_back(browser, fake, self.answer(fake, query))
+        return self.return_answer(browser, fake, self.answer(fake, query))

@@ -25,7 +25,7 @@ from tests.support.fake_platform import Answer, GzipBomb, Huge, Raw, Redirect, S
 DISCOVERY = "/.well-known/openid-configuration"
 
 
-def refused(response: httpx.Response, reason: SsoReason) -> None:
+def check_refusal(response: httpx.Response, reason: SsoReason) -> None:
     """Check that the refusal is a readable page and that no user is logged in."""
     assert f"<code>{reason}</code>" in response.text, response.text
     assert response.status_code == (503 if reason is SsoReason.PROVIDER_UNREACHABLE else 403)
@@ -43,7 +43,7 @@ def test_it_works(desk: Desk, connection: psycopg.Connection) -> None:
     assert query["code_challenge_method"] == "S256"
     assert query["redirect_uri"] == f"{desk.running.base_url}/login/sso/{fake.name}/callback"
     assert query["scope"] == "openid email profile"
-    answer = desk.come_back(browser, fake, desk.answer(fake, query))
+    answer = desk.return_answer(browser, fake, desk.answer(fake, query))
     assert (answer.status_code, answer.headers["location"]) == (303, "/console/account?x=1")
     assert f"ada-{fake.name}@{DOMAIN}" in browser.get("/console/account").text
     cookies = [
@@ -98,7 +98,7 @@ CLAIMS: list[tuple[dict[str, Any], SsoReason]] = [
 def test_claims_of_an_id_token(desk: Desk, claims: dict[str, Any], reason: SsoReason) -> None:
     fake = desk.make({"claims": claims})
     with structlog.testing.capture_logs() as logs:
-        refused(desk.sign_in(fake), reason)
+        check_refusal(desk.sign_in(fake), reason)
     (line,) = [line for line in logs if line["event"] == "sso_refused"]
     assert line == {
         "event": "sso_refused", "log_level": "warning", "provider": fake.name, "reason": reason,
@@ -149,14 +149,14 @@ def sign_by_hand(secret: bytes, claims: dict[str, Any]) -> str:
     return (text + b"." + signature).decode()
 
 
-def forged(fake: FakeProvider, nonce: str, how: str) -> str:
+def forge_token(fake: FakeProvider, nonce: str, forgery: str) -> str:
     """Return a token that the provider never signed."""
-    make = FORGERIES.get(how)
-    return make(fake, fake.make_claims(nonce)) if make else how
+    make = FORGERIES.get(forgery)
+    return make(fake, fake.make_claims(nonce)) if make else forgery
 
 
 @pytest.mark.parametrize(
-    ("how", "reason"),
+    ("forgery", "reason"),
     [
         ("none", SsoReason.ALGORITHM),
         ("public key as a secret", SsoReason.ALGORITHM),
@@ -175,24 +175,24 @@ def forged(fake: FakeProvider, nonce: str, how: str) -> str:
         ("x" * 40_000, SsoReason.MALFORMED_TOKEN),
     ],
 )  # fmt: skip
-def test_forged_tokens(desk: Desk, how: str, reason: SsoReason) -> None:
+def test_forged_tokens(desk: Desk, forgery: str, reason: SsoReason) -> None:
     fake, browser = desk.make(), desk.browser()
     query = desk.begin(browser, fake)
-    fake.id_token = forged(fake, query["nonce"], how) or "-"
-    refused(desk.come_back(browser, fake, desk.answer(fake, query)), reason)
+    fake.id_token = forge_token(fake, query["nonce"], forgery) or "-"
+    check_refusal(desk.return_answer(browser, fake, desk.answer(fake, query)), reason)
 
 
 def test_an_answer_counts_once(desk: Desk) -> None:
     fake, browser = desk.make(), desk.browser()
     answer = desk.answer(fake, desk.begin(browser, fake))
     cookie = browser.cookies["headwater_sso"]
-    assert desk.come_back(browser, fake, answer).status_code == 303
+    assert desk.return_answer(browser, fake, answer).status_code == 303
     assert "headwater_sso" not in browser.cookies
-    refused(desk.come_back(browser, fake, answer), SsoReason.NOT_STARTED_HERE)
+    check_refusal(desk.return_answer(browser, fake, answer), SsoReason.NOT_STARTED_HERE)
     thief = desk.browser()
     thief.cookies.set("headwater_sso", cookie)
     fake.codes[answer["code"]] = {}  # even if the provider accepts the code again
-    refused(desk.come_back(thief, fake, answer), SsoReason.USED_BEFORE)
+    check_refusal(desk.return_answer(thief, fake, answer), SsoReason.USED_BEFORE)
 
 
 def test_a_code_works_only_in_its_own_login(desk: Desk) -> None:
@@ -200,8 +200,9 @@ def test_a_code_works_only_in_its_own_login(desk: Desk) -> None:
     fake, victim, thief = desk.make(), desk.browser(), desk.browser()
     stolen_answer = desk.answer(fake, desk.begin(victim, fake))
     own_query = desk.begin(thief, fake)
-    refused(
-        desk.come_back(thief, fake, {**stolen_answer, "state": own_query["state"]}), SsoReason.CODE_REFUSED
+    check_refusal(
+        desk.return_answer(thief, fake, {**stolen_answer, "state": own_query["state"]}),
+        SsoReason.CODE_REFUSED,
     )
 
 
@@ -222,7 +223,7 @@ def test_answers_that_do_not_fit(desk: Desk, changes: dict[str, str | None], rea
     fake, browser = desk.make(), desk.browser()
     answer: dict[str, Any] = desk.answer(fake, desk.begin(browser, fake)) | changes
     answer = {name: value for name, value in answer.items() if value is not None}
-    refused(desk.come_back(browser, fake, answer), reason)
+    check_refusal(desk.return_answer(browser, fake, answer), reason)
     assert "/token" not in fake.calls
 
 
@@ -232,7 +233,7 @@ def test_an_answer_without_a_login(desk: Desk) -> None:
         browser = desk.browser()
         headers = {} if cookie is None else {"Cookie": f"headwater_sso={cookie}".encode("latin-1")}
         page = browser.get(f"/login/sso/{fake.name}/callback?code=c&state=s", headers=headers)
-        refused(page, SsoReason.NOT_STARTED_HERE)
+        check_refusal(page, SsoReason.NOT_STARTED_HERE)
 
 
 def test_providers_are_not_mixed_up(desk: Desk) -> None:
@@ -240,9 +241,11 @@ def test_providers_are_not_mixed_up(desk: Desk) -> None:
     honest, evil, browser = desk.make(), desk.make(), desk.browser()
     query = desk.begin(browser, evil)
     answer = desk.answer(honest, query)
-    refused(desk.come_back(browser, evil, answer), SsoReason.OTHER_PROVIDER)  # by its `iss`
+    check_refusal(desk.return_answer(browser, evil, answer), SsoReason.OTHER_PROVIDER)  # by its `iss`
     desk.begin(browser, evil)
-    refused(desk.come_back(browser, honest, answer), SsoReason.OTHER_PROVIDER)  # by the login's provider
+    check_refusal(
+        desk.return_answer(browser, honest, answer), SsoReason.OTHER_PROVIDER
+    )  # by the login's provider
     assert not {"/token", "/jwks"} & {*honest.calls, *evil.calls}
 
 
@@ -250,7 +253,7 @@ def test_a_login_that_took_too_long(desk: Desk, monkeypatch: pytest.MonkeyPatch)
     fake, browser = desk.make(), desk.browser()
     answer = desk.answer(fake, desk.begin(browser, fake))
     monkeypatch.setattr(sign_in, "SIGN_IN_SECONDS", -1)
-    refused(desk.come_back(browser, fake, answer), SsoReason.SIGN_IN_EXPIRED)
+    check_refusal(desk.return_answer(browser, fake, answer), SsoReason.SIGN_IN_EXPIRED)
 
 
 @pytest.mark.parametrize(
@@ -284,7 +287,7 @@ DOCUMENTS: list[tuple[str, Any, SsoReason]] = [
     ("/jwks", Answer(body={"keys": [{"kty": "oct", "k": "c2VjcmV0"}]}), SsoReason.PROVIDER_DOCUMENT),
     ("/jwks", Answer(body={"keys": [RSA | {"n": "A" * 170}]}), SsoReason.PROVIDER_DOCUMENT),
     ("/jwks", Answer(body={"keys": [RSA | {"n": "_" * 50_000}]}), SsoReason.PROVIDER_DOCUMENT),
-    ("/jwks", Huge(1 << 24, declared=False), SsoReason.PROVIDER_DOCUMENT),
+    ("/jwks", Huge(1 << 24, has_length=False), SsoReason.PROVIDER_DOCUMENT),
     ("/jwks", Silence(), SsoReason.PROVIDER_UNREACHABLE),
     ("/token", Answer(400, {"error": "invalid_client"}), SsoReason.CODE_REFUSED),
     ("/token", Answer(body=[]), SsoReason.CODE_REFUSED),
@@ -306,8 +309,8 @@ def test_documents(
     answer = browser.get(f"/login/sso/{fake.name}")
     if answer.status_code == 303:
         query = parameters(answer.headers["location"])
-        answer = desk.come_back(browser, fake, desk.answer(fake, query))
-    refused(answer, reason)
+        answer = desk.return_answer(browser, fake, desk.answer(fake, query))
+    check_refusal(answer, reason)
 
 
 @pytest.mark.parametrize(
@@ -320,7 +323,7 @@ def test_documents(
 )  # fmt: skip
 def test_discovery_that_must_not_be_followed(desk: Desk, metadata: dict[str, Any]) -> None:
     page = desk.browser().get(f"/login/sso/{desk.make({'metadata': metadata}).name}")
-    refused(page, SsoReason.ISSUER if "https" in str(metadata) else SsoReason.PROVIDER_DOCUMENT)
+    check_refusal(page, SsoReason.ISSUER if "https" in str(metadata) else SsoReason.PROVIDER_DOCUMENT)
 
 
 def test_an_issuer_with_tls_has_no_addresses_without() -> None:
@@ -333,7 +336,7 @@ def test_an_issuer_with_tls_has_no_addresses_without() -> None:
 def test_only_listed_hosts_may_be_private(desk: Desk, path: str) -> None:
     """A provider cannot make this server call into its own network."""
     fake = desk.make({"metadata": {path: "http://localhost:9/x"}})
-    refused(desk.sign_in(fake), SsoReason.PROVIDER_UNREACHABLE)
+    check_refusal(desk.sign_in(fake), SsoReason.PROVIDER_UNREACHABLE)
 
 
 def test_documents_are_cached_and_keys_are_fetched_rarely(desk: Desk) -> None:
@@ -347,7 +350,7 @@ def test_documents_are_cached_and_keys_are_fetched_rarely(desk: Desk) -> None:
     assert fake.calls.count("/jwks") == 2
     fake.key = signing_key("third")
     for _ in range(10):
-        refused(desk.sign_in(fake), SsoReason.UNKNOWN_KEY)
+        check_refusal(desk.sign_in(fake), SsoReason.UNKNOWN_KEY)
     assert fake.calls.count("/jwks") == documents.FETCHES_A_MINUTE
 
 
@@ -355,7 +358,7 @@ def test_a_failure_is_remembered_for_seconds(desk: Desk) -> None:
     fake = desk.make({"steps": {DISCOVERY: Answer(500)}})
     browser = desk.browser()
     for _ in range(5):
-        refused(browser.get(f"/login/sso/{fake.name}"), SsoReason.PROVIDER_DOCUMENT)
+        check_refusal(browser.get(f"/login/sso/{fake.name}"), SsoReason.PROVIDER_DOCUMENT)
     assert len(fake.calls) == 1
 
 
@@ -365,7 +368,7 @@ def test_userinfo_is_of_the_same_person(desk: Desk) -> None:
     metadata["userinfo_endpoint"] = f"{fake.issuer}/userinfo"
     userinfo = {"email": f"info-{fake.name}@{DOMAIN}", "email_verified": True}
     fake.userinfo = {**userinfo, "sub": "another"}
-    refused(desk.sign_in(fake), SsoReason.USERINFO)
+    check_refusal(desk.sign_in(fake), SsoReason.USERINFO)
     fake.userinfo = {**userinfo, "sub": fake.account["sub"], "iss": "x", "nonce": "x"}
     browser = desk.browser()
     assert desk.sign_in(fake, browser).status_code == 303
@@ -378,8 +381,8 @@ def test_unknown_providers_and_attempts(desk: Desk) -> None:
         assert browser.get(path).status_code == 404
     fake = desk.make({"claims": {"nonce": "n"}})
     for _ in range(30):
-        refused(desk.sign_in(fake, browser), SsoReason.NONCE)
-    refused(desk.sign_in(fake, browser), SsoReason.TOO_MANY_ATTEMPTS)
+        check_refusal(desk.sign_in(fake, browser), SsoReason.NONCE)
+    check_refusal(desk.sign_in(fake, browser), SsoReason.TOO_MANY_ATTEMPTS)
 
 
 def test_logouts_that_are_refused(desk: Desk) -> None:
@@ -396,7 +399,7 @@ def test_logouts_that_are_refused(desk: Desk) -> None:
         {"iat": 10**12}, {"sub": None, "sid": None},
     ):  # fmt: skip
         assert report(fake.sign(good | change)) == 400, change
-    assert report(forged(fake, "n", "none")) == report("x") == report("") == 400
+    assert report(forge_token(fake, "n", "none")) == report("x") == report("") == 400
     assert browser.get("/console/account").status_code == 200
     token = fake.sign(good)
     assert report(token) == 200

@@ -27,7 +27,7 @@ from headwater.spaces.sso.providers import (
 from tests.conformance.node import Node
 from tests.conftest import Running
 from tests.oauth.pages import PageForm, read_forms, read_text
-from tests.oauth.staging import Assistant, challenge_of, make_query
+from tests.oauth.staging import Assistant, make_challenge, make_query
 from tests.sso.conftest import INSTALLATION_SECRET
 from tests.support.accounts import Accounts
 from tests.support.waiting import PATIENCE_SECONDS
@@ -37,14 +37,14 @@ SECRET = "a client secret with: odd %+ characters"
 
 
 @dataclass
-class Certified:
+class ProviderProcess:
     """The provider's process."""
 
     process: subprocess.Popen[str]
     issuer: str
     provider: SsoProvider
 
-    def tell(self, command: dict[str, Any]) -> None:
+    def send_command(self, command: dict[str, Any]) -> None:
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.write(json.dumps(command) + "\n")
@@ -58,15 +58,15 @@ class Certified:
             "name": "Grace Hopper",
             **claims,
         }
-        self.tell({"account": {"id": person, "claims": all_claims}})
+        self.send_command({"account": {"id": person, "claims": all_claims}})
 
 
 @pytest.fixture(scope="session")
-def certified(node: Node, signing: Running, database_url: str) -> Iterator[Certified]:
+def provider_process(node: Node, sso_server: Running, database_url: str) -> Iterator[ProviderProcess]:
     name = f"certified-{uuid4().hex[:8]}"
-    base_url = f"{signing.base_url}/login/sso/{name}"
+    base_url = f"{sso_server.base_url}/login/sso/{name}"
     process = node.start(
-        SCRIPT, f"{base_url}/callback", f"{base_url}/logout", f"{signing.base_url}/login", SECRET
+        SCRIPT, f"{base_url}/callback", f"{base_url}/logout", f"{sso_server.base_url}/login", SECRET
     )
     assert process.stdout is not None
     issuer = json.loads(process.stdout.readline())["issuer"]
@@ -74,7 +74,7 @@ def certified(node: Node, signing: Running, database_url: str) -> Iterator[Certi
     key = derive_key(INSTALLATION_SECRET)
     provider = seal_secret(SsoProvider(name, issuer, "headwater", None, settings), key, SECRET)
     Accounts(database_url).run(lambda connection: add_provider(connection, provider))
-    yield Certified(process, issuer, provider)
+    yield ProviderProcess(process, issuer, provider)
     process.communicate(timeout=PATIENCE_SECONDS)
 
 
@@ -84,21 +84,21 @@ class Colleague:
 
     browser: httpx.Client
     name: str
-    certified: Certified
+    certified: ProviderProcess
     base_url: str
 
     def open(self, path: str) -> httpx.Response:
         return self.browser.get(f"{self.base_url}{path}")
 
-    def submit(self, page: httpx.Response, form: PageForm, **typed: str) -> httpx.Response:
-        return self.browser.post(page.url.join(form.action), data=form.fields | typed)
+    def submit(self, page: httpx.Response, form: PageForm, **fields: str) -> httpx.Response:
+        return self.browser.post(page.url.join(form.action), data=form.fields | fields)
 
-    def follow(self, page: httpx.Response, word: str) -> httpx.Response:
+    def follow(self, page: httpx.Response, address_part: str) -> httpx.Response:
         """Follow the link whose address contains a word."""
         (link,) = {
             fragment.partition('"')[0]
             for fragment in page.text.split('href="')[1:]
-            if word in fragment.partition('"')[0]
+            if address_part in fragment.partition('"')[0]
         }
         return self.browser.get(page.url.join(link.replace("&amp;", "&")))
 
@@ -120,17 +120,17 @@ class Colleague:
 
 
 @pytest.fixture
-def colleague(signing: Running, certified: Certified) -> Iterator[Callable[[], Colleague]]:
+def colleague(sso_server: Running, provider_process: ProviderProcess) -> Iterator[Callable[[], Colleague]]:
     """A function that makes users with a browser and an account at the provider."""
     colleagues: list[Colleague] = []
 
     def make() -> Colleague:
         name = f"g{uuid4().hex[:12]}"
-        certified.account(name)
+        provider_process.account(name)
         browser = httpx.Client(
             timeout=PATIENCE_SECONDS, follow_redirects=True, headers={"Accept": "text/html"}
         )
-        colleagues.append(Colleague(browser, name, certified, signing.base_url))
+        colleagues.append(Colleague(browser, name, provider_process, sso_server.base_url))
         return colleagues[-1]
 
     yield make
@@ -139,20 +139,24 @@ def colleague(signing: Running, certified: Certified) -> Iterator[Callable[[], C
 
 
 @pytest.fixture
-def rules(certified: Certified, database_url: str) -> Callable[..., None]:
+def rules(provider_process: ProviderProcess, database_url: str) -> Callable[..., None]:
     """A function that sets the roles of the provider's users."""
 
-    def put(*rules: RoleRule) -> None:
+    def set_rules(*rules: RoleRule) -> None:
         settings = ProviderSettings("Corp ID", ("corp.example",), rules=rules, scopes=("groups",))
         provider = SsoProvider(
-            certified.provider.name, certified.issuer, "headwater", certified.provider.sealed_secret, settings
+            provider_process.provider.name,
+            provider_process.issuer,
+            "headwater",
+            provider_process.provider.sealed_secret,
+            settings,
         )
         Accounts(database_url).run(lambda connection: change_provider(connection, provider))
 
-    return put
+    return set_rules
 
 
-def role_of(connection: psycopg.Connection, space_id: int, person: Colleague) -> str | None:
+def read_role(connection: psycopg.Connection, space_id: int, person: Colleague) -> str | None:
     row = connection.execute(
         "SELECT m.role FROM memberships m JOIN users u ON u.id = m.user_id"
         " WHERE m.space_id = %s AND u.email = %s",
@@ -163,7 +167,7 @@ def role_of(connection: psycopg.Connection, space_id: int, person: Colleague) ->
 
 def test_it_works(
     colleague: Callable[[], Colleague],
-    certified: Certified,
+    provider_process: ProviderProcess,
     rules: Callable[..., None],
     connection: psycopg.Connection,
     space_id: int,
@@ -171,21 +175,21 @@ def test_it_works(
     """Log in for the first time, get a role by group, log in again after a key rotation, and log out."""
     rules(RoleRule(space_id, Role.VIEWER), RoleRule(space_id, Role.ADMIN, "marketing"))
     person = colleague()
-    certified.account(person.name, groups=["marketing", "other"])
+    provider_process.account(person.name, groups=["marketing", "other"])
     page = person.sign_in()
     assert page.url.path == "/console/account"
     assert "Grace Hopper" in page.text
     assert "Change password" not in page.text
-    assert role_of(connection, space_id, person) == "admin"
+    assert read_role(connection, space_id, person) == "admin"
 
     page = person.log_out()
     assert "still logged in at Corp ID" in read_text(page.text)
     assert person.open("/console/account").url.path == "/login"
-    certified.tell({"rotate": True})
-    certified.account(person.name, groups=[])
+    provider_process.send_command({"rotate": True})
+    provider_process.account(person.name, groups=[])
     page = person.sign_in(f"/console/spaces/{space_id}/members")  # the provider still remembers the user
     assert page.url.path == f"/console/spaces/{space_id}/members"
-    assert role_of(connection, space_id, person) == "viewer"
+    assert read_role(connection, space_id, person) == "viewer"
     count = connection.execute(
         "SELECT count(*) FROM users WHERE email = %s", (f"{person.name}@corp.example",)
     ).fetchone()
@@ -196,17 +200,17 @@ def test_it_works(
     (form,) = read_forms(page.text)
     page = person.submit(page, form, logout="yes")
     assert str(page.url) == f"{person.base_url}/login"
-    login = person.follow(person.open("/login"), certified.provider.path)
-    assert str(login.url).startswith(f"{certified.issuer}/interaction/")  # it asks for a login again
+    login = person.follow(person.open("/login"), provider_process.provider.path)
+    assert str(login.url).startswith(f"{provider_process.issuer}/interaction/")  # it asks for a login again
 
 
 def test_the_provider_ends_the_session(
-    colleague: Callable[[], Colleague], certified: Certified, connection: psycopg.Connection
+    colleague: Callable[[], Colleague], provider_process: ProviderProcess, connection: psycopg.Connection
 ) -> None:
     """The user is logged out at the provider, by another application."""
     person = colleague()
     person.sign_in()
-    page = person.browser.get(f"{certified.issuer}/session/end")
+    page = person.browser.get(f"{provider_process.issuer}/session/end")
     (form,) = read_forms(page.text)
     person.submit(page, form, logout="yes")
     assert person.open("/console/account").url.path == "/login"
@@ -217,39 +221,39 @@ def test_the_provider_ends_the_session(
     assert row == (0,)
 
 
-def test_a_person_who_says_no(colleague: Callable[[], Colleague], certified: Certified) -> None:
+def test_a_person_who_says_no(colleague: Callable[[], Colleague], provider_process: ProviderProcess) -> None:
     person = colleague()
-    page = person.follow(person.open("/login"), certified.provider.path)
+    page = person.follow(person.open("/login"), provider_process.provider.path)
     page = person.follow(page, "/abort")
     assert page.status_code == 403
     assert "provider_declined" in page.text
 
 
-def test_another_account(colleague: Callable[[], Colleague], certified: Certified) -> None:
+def test_another_account(colleague: Callable[[], Colleague], provider_process: ProviderProcess) -> None:
     """After a refusal, the user can choose another account at the provider."""
     person = colleague()
-    certified.account(person.name, email_verified=False)
+    provider_process.account(person.name, email_verified=False)
     page = person.sign_in()
     assert page.status_code == 403
     assert "email_not_verified" in page.text
     assert "Use another account of Corp ID" in read_text(page.text)
-    certified.account(person.name)
+    provider_process.account(person.name)
     assert person.sign_in().url.path == "/console/account"
 
 
 def test_assistants_are_admitted_after_a_sign_in(
-    colleague: Callable[[], Colleague], rules: Callable[..., None], space_id: int, signing: Running
+    colleague: Callable[[], Colleague], rules: Callable[..., None], space_id: int, sso_server: Running
 ) -> None:
     rules(RoleRule(space_id, Role.VIEWER))
     person = colleague()
     redirect_uri = "http://127.0.0.1:33418/callback"
     registration = person.browser.post(
-        f"{signing.base_url}/mcp/oauth/register",
+        f"{sso_server.base_url}/mcp/oauth/register",
         json={"client_name": "Test", "redirect_uris": [redirect_uri]},
         headers={"X-Forwarded-For": "13.0.0.1"},
     ).json()
     assistant = Assistant(registration["client_id"], redirect_uri)
-    assert challenge_of(assistant.verifier)
+    assert make_challenge(assistant.verifier)
     query = httpx.QueryParams(assistant.request(state="s" * 500))
     login = person.open(f"/mcp/oauth/authorize?{query}")
     assert login.url.path == "/login"
@@ -264,5 +268,5 @@ def test_assistants_are_admitted_after_a_sign_in(
         follow_redirects=False,
     )
     code = make_query(answer.headers["location"])["code"]
-    token = person.browser.post(f"{signing.base_url}/mcp/oauth/token", data=assistant.form(code))
+    token = person.browser.post(f"{sso_server.base_url}/mcp/oauth/token", data=assistant.form(code))
     assert token.json()["access_token"].startswith("trk_mcp_")

@@ -16,7 +16,7 @@ from headwater.spaces.accounts.users import User, create_user
 from headwater.spaces.sso.refusals import SsoReason
 from tests.sso.conftest import INSTALLATION_SECRET
 from tests.sso.fake_provider import DOMAIN, SECRET, Desk, FakeProvider
-from tests.sso.test_hostile_provider import refused
+from tests.sso.test_hostile_provider import check_refusal
 from tests.support.accounts import unique_email
 from tests.support.commands import run_command
 
@@ -30,13 +30,13 @@ class Terminal:
             "HEADWATER_SSO_HOSTS": "127.0.0.1",
         }  # fmt: skip
 
-    def run(self, *arguments: str, typed: str = "") -> Any:
-        process = run_command("sso", *arguments, "--json", typed=typed, **self._variables)
+    def run(self, *arguments: str, stdin: str = "") -> Any:
+        process = run_command("sso", *arguments, "--json", stdin=stdin, **self._variables)
         assert process.returncode == 0, process.stderr
         return json.loads(process.stdout)
 
-    def fail(self, *arguments: str, typed: str = "") -> str:
-        process = run_command("sso", *arguments, "--json", typed=typed, **self._variables)
+    def fail(self, *arguments: str, stdin: str = "") -> str:
+        process = run_command("sso", *arguments, "--json", stdin=stdin, **self._variables)
         assert process.returncode == 2, process.stdout
         return process.stderr
 
@@ -46,9 +46,9 @@ def terminal(database_url: str) -> Terminal:
     return Terminal(database_url)
 
 
-def add(terminal: Terminal, fake: FakeProvider, *more: str) -> Any:
+def add(terminal: Terminal, fake: FakeProvider, *arguments: str) -> Any:
     options = ("--issuer", fake.issuer, "--client-id", "client", "--secret", "client_secret=@-")
-    return terminal.run("add", fake.name, *options, "--domain", DOMAIN.upper(), *more, typed=SECRET)
+    return terminal.run("add", fake.name, *options, "--domain", DOMAIN.upper(), *arguments, stdin=SECRET)
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def chief(desk: Desk, space_id: int) -> User:
 
 
 @pytest.fixture
-def required(
+def required_provider(
     desk: Desk, terminal: Terminal, chief: User, connection: psycopg.Connection
 ) -> Iterator[FakeProvider]:
     """The only way to log in, apart from the chief's password."""
@@ -88,7 +88,7 @@ def test_it_works(desk: Desk, terminal: Terminal, connection: psycopg.Connection
     assert terminal.run("test", fake.name) == {
         "name": fake.name, "token_endpoint": f"{fake.issuer}/token", "keys": 1,
     }  # fmt: skip
-    refused(desk.sign_in(fake), SsoReason.REQUIRED_CLAIM)
+    check_refusal(desk.sign_in(fake), SsoReason.REQUIRED_CLAIM)
     new_version = terminal.run(
         "set", fake.name, "--title", "Acme ID", "--require", "name=Ada", "--scope", "groups"
     )
@@ -108,7 +108,7 @@ def test_it_works(desk: Desk, terminal: Terminal, connection: psycopg.Connection
     assert browser.get(f"/login/sso/{fake.name}").status_code == 404
 
 
-def test_what_commands_refuse(desk: Desk, terminal: Terminal, space_id: int) -> None:
+def test_bad_options_are_refused(desk: Desk, terminal: Terminal, space_id: int) -> None:
     fake = desk.providers.make()
     arguments = ["--issuer", fake.issuer, "--client-id", "client"]
     domain = ["--domain", DOMAIN]
@@ -143,7 +143,9 @@ def test_what_commands_refuse(desk: Desk, terminal: Terminal, space_id: int) -> 
     assert "no account linked" in terminal.fail("unlink", fake.name, "--email", viewer.email)
 
 
-def test_passwords_are_off_except_one(desk: Desk, required: FakeProvider, chief: User, space_id: int) -> None:
+def test_passwords_are_off_except_one(
+    desk: Desk, required_provider: FakeProvider, chief: User, space_id: int
+) -> None:
     other_user = desk.accounts.member(space_id)
     browser = desk.console()
     page = browser.log_in(other_user)
@@ -154,8 +156,8 @@ def test_passwords_are_off_except_one(desk: Desk, required: FakeProvider, chief:
     assert words in browser.fill("/login", "/login", email="nobody@example.com", password="wrong").text
     assert browser.log_in(chief).status_code == 200
     assert "Change password" in browser.get("/console/account").text
-    required.account["email"] = f"only-{space_id}@{DOMAIN}"
-    assert desk.sign_in(required).status_code == 303
+    required_provider.account["email"] = f"only-{space_id}@{DOMAIN}"
+    assert desk.sign_in(required_provider).status_code == 303
 
 
 def test_earlier_sessions_end(desk: Desk, terminal: Terminal, chief: User, space_id: int) -> None:
@@ -180,13 +182,13 @@ def test_earlier_sessions_end(desk: Desk, terminal: Terminal, chief: User, space
     assert desk.console().log_in(other_user).status_code == 200
 
 
-def test_no_password_is_chosen_elsewhere(desk: Desk, required: FakeProvider, space_id: int) -> None:
+def test_no_password_is_chosen_elsewhere(desk: Desk, required_provider: FakeProvider, space_id: int) -> None:
     """Passwords can't be set by an invitation or on the account page."""
     link, _ = desk.accounts.run(lambda c: invite(c, space_id, f"new@{DOMAIN}", Role.ADMIN, None))
     browser = desk.browser()
     answer = browser.get(link)
     assert (answer.status_code, answer.headers["location"]) == (303, f"/login?next={link}")
-    assert desk.sign_in(required, browser, next_path=link).headers["location"] == link
+    assert desk.sign_in(required_provider, browser, next_path=link).headers["location"] == link
     console = desk.console()
     console.client.cookies.set("headwater_session", browser.cookies["headwater_session"])
     page = console.fill(link, link)

@@ -17,11 +17,11 @@ from headwater.spaces.sso.identities import GrantedRole, find_roles
 from headwater.spaces.sso.providers import RoleRule
 from headwater.spaces.sso.refusals import SsoReason
 from tests.sso.fake_provider import DOMAIN, Desk, FakeProvider
-from tests.sso.test_hostile_provider import refused
+from tests.sso.test_hostile_provider import check_refusal
 from tests.support.audited import last_entry, list_entries
 
 
-def role_of(connection: psycopg.Connection, space_id: int, fake: FakeProvider) -> str | None:
+def read_role(connection: psycopg.Connection, space_id: int, fake: FakeProvider) -> str | None:
     row = connection.execute(
         "SELECT m.role FROM memberships m JOIN sso_identities i ON i.user_id = m.user_id"
         " WHERE m.space_id = %s AND i.provider = %s",
@@ -42,18 +42,18 @@ def test_it_works(desk: Desk, connection: psycopg.Connection, make_space: Callab
     for groups, role in ((["ads"], "admin"), (["ads", "chiefs"], "owner"), ("ads", "owner"), ([], "owner")):
         fake.account["groups"] = groups
         assert desk.sign_in(fake).status_code == 303
-        assert role_of(connection, led_space, fake) == role  # the last owner keeps the role
-        assert role_of(connection, viewed_space, fake) == "viewer"
+        assert read_role(connection, led_space, fake) == role  # the last owner keeps the role
+        assert read_role(connection, viewed_space, fake) == "viewer"
     other_user = desk.accounts.member(led_space)
     for groups, role in ((["ads"], "admin"), (None, None), ([7, None, "ads"], "admin"), ({"ads": 1}, None)):
         fake.account["groups"] = groups
         assert desk.sign_in(fake).status_code == 303
-        assert role_of(connection, led_space, fake) == role
+        assert read_role(connection, led_space, fake) == role
     connection.execute(
         "DELETE FROM memberships WHERE space_id = %s AND user_id <> %s", (viewed_space, other_user.id)
     )
     desk.sign_in(fake)
-    assert role_of(connection, viewed_space, fake) is None  # a user removed by hand is not added again
+    assert read_role(connection, viewed_space, fake) is None  # a user removed by hand is not added again
 
 
 def test_roles_of_rules() -> None:
@@ -85,7 +85,7 @@ def test_existing_users_are_linked(desk: Desk, connection: psycopg.Connection, s
     page = browser.get("/console/account").text
     assert "Grace" in page
     assert "Change password" in page  # which still works
-    assert role_of(connection, space_id, fake) == "viewer"  # they are not new users
+    assert read_role(connection, space_id, fake) == "viewer"  # they are not new users
     fake.account["email"] = f"renamed-{space_id}@{DOMAIN}"
     desk.sign_in(fake, browser)
     assert user.email in browser.get("/console/account").text
@@ -97,18 +97,18 @@ def test_an_address_that_was_given_to_another_person(desk: Desk) -> None:
     fake = desk.make()
     desk.sign_in(fake)
     fake.account["sub"] = "the successor"
-    refused(desk.sign_in(fake), SsoReason.LINKED_TO_ANOTHER)
+    check_refusal(desk.sign_in(fake), SsoReason.LINKED_TO_ANOTHER)
 
 
 def test_a_disabled_user(desk: Desk, connection: psycopg.Connection) -> None:
     fake = desk.make()
     desk.sign_in(fake)
     connection.execute("UPDATE users SET disabled_at = now() WHERE email = %s", (fake.account["email"],))
-    refused(desk.sign_in(fake), SsoReason.ACCOUNT_DISABLED)
+    check_refusal(desk.sign_in(fake), SsoReason.ACCOUNT_DISABLED)
 
 
 @pytest.mark.parametrize(
-    ("claims", "admitted"),
+    ("claims", "is_admitted"),
     [
         ({"hd": "acme.example", "tid": ["1", "2"]}, True),
         ({"hd": "acme.example", "tid": "2"}, True),
@@ -117,13 +117,13 @@ def test_a_disabled_user(desk: Desk, connection: psycopg.Connection) -> None:
         ({"hd": "evil.example", "tid": "2"}, False),
     ],
 )
-def test_required_claims(desk: Desk, claims: dict[str, object], *, admitted: bool) -> None:
+def test_required_claims(desk: Desk, claims: dict[str, object], *, is_admitted: bool) -> None:
     fake = desk.make({"claims": claims}, required={"hd": "acme.example", "tid": "2"})
     answer = desk.sign_in(fake)
-    if admitted:
+    if is_admitted:
         assert answer.status_code == 303
     else:
-        refused(answer, SsoReason.REQUIRED_CLAIM)
+        check_refusal(answer, SsoReason.REQUIRED_CLAIM)
 
 
 def test_another_claim_verifies_the_address(desk: Desk) -> None:
@@ -132,7 +132,7 @@ def test_another_claim_verifies_the_address(desk: Desk) -> None:
     assert desk.sign_in(fake).status_code == 303
     fake.claims["xms_edov"] = 0
     fake.claims["email_verified"] = True
-    refused(desk.sign_in(fake), SsoReason.EMAIL_NOT_VERIFIED)
+    check_refusal(desk.sign_in(fake), SsoReason.EMAIL_NOT_VERIFIED)
 
 
 def test_two_first_logins_at_once(desk: Desk, connection: psycopg.Connection, space_id: int) -> None:
@@ -145,7 +145,7 @@ def test_two_first_logins_at_once(desk: Desk, connection: psycopg.Connection, sp
         "SELECT count(*), max(name) FROM users WHERE email = %s", (fake.account["email"],)
     ).fetchone()
     assert row == (1, "")
-    assert role_of(connection, space_id, fake) == "viewer"
+    assert read_role(connection, space_id, fake) == "viewer"
 
 
 def test_a_login_takes_the_place_of_the_earlier_one(desk: Desk) -> None:

@@ -35,47 +35,49 @@ class Accounts:
     a browser already has an event loop.
     """
 
-    _kept: ClassVar[dict[str, AsyncConnection]] = {}
+    _connections: ClassVar[dict[str, AsyncConnection]] = {}
     """The connection to each database, by URL."""
 
     def __init__(self, url: str) -> None:
         self.url = url
 
-    def run(self, act: Callable[[AsyncConnection], Awaitable[T]]) -> T:
-        return _elsewhere(self._kept_transaction(act))
+    def run(self, work: Callable[[AsyncConnection], Awaitable[T]]) -> T:
+        return _elsewhere(self._pooled_transaction(work))
 
-    def at_once(self, acts: list[Callable[[AsyncConnection], Awaitable[T]]]) -> list[T | Exception]:
+    def run_together(self, works: list[Callable[[AsyncConnection], Awaitable[T]]]) -> list[T | Exception]:
         """Run all functions concurrently and return the result or exception of each."""
 
-        async def together() -> list[T | Exception]:
-            results = await asyncio.gather(*map(self._own_transaction, acts), return_exceptions=True)
-            return [result for result in results if not isinstance(result, BaseException) or _kept(result)]  # type: ignore[misc]
+        async def gather_results() -> list[T | Exception]:
+            results = await asyncio.gather(*map(self._own_transaction, works), return_exceptions=True)
+            return [
+                result for result in results if not isinstance(result, BaseException) or _keep_error(result)
+            ]  # type: ignore[misc]
 
-        return _elsewhere(together())
+        return _elsewhere(gather_results())
 
-    async def _kept_transaction(self, act: Callable[[AsyncConnection], Awaitable[T]]) -> T:
-        connection = self._kept.pop(self.url, None)
+    async def _pooled_transaction(self, work: Callable[[AsyncConnection], Awaitable[T]]) -> T:
+        connection = self._connections.pop(self.url, None)
         if connection is None or not await _is_alive(connection):
             connection = await AsyncConnection.connect(self.url)
         try:
-            result = await act(connection)
+            result = await work(connection)
             await connection.execute(AS_NEW)
             await connection.commit()
         except BaseException:
             await connection.close()
             raise
-        self._kept[self.url] = connection
+        self._connections[self.url] = connection
         return result
 
-    async def _own_transaction(self, act: Callable[[AsyncConnection], Awaitable[T]]) -> T:
+    async def _own_transaction(self, work: Callable[[AsyncConnection], Awaitable[T]]) -> T:
         async with await AsyncConnection.connect(self.url) as connection:
-            return await act(connection)
+            return await work(connection)
 
     def user(self, email: str | None = None, name: str = "") -> User:
         """Create a user whose password is PASSWORD."""
         return self.run(lambda c: create_user(c, email or unique_email(), HASH, name))
 
-    def logged_in(self, space_id: int, role: Role, name: str) -> tuple[User, str]:
+    def make_member(self, space_id: int, role: Role, name: str) -> tuple[User, str]:
         """Create a member of the Space and return it with a session token."""
 
         async def make(connection: AsyncConnection) -> tuple[User, str]:
@@ -114,7 +116,7 @@ def _elsewhere(work: Coroutine[None, None, T]) -> T:
     return asyncio.run_coroutine_threadsafe(work, _loop()).result()
 
 
-def _kept(error: BaseException) -> bool:
+def _keep_error(error: BaseException) -> bool:
     if not isinstance(error, Exception):
         raise error
     return True

@@ -44,7 +44,7 @@ class Desk:
             "INSERT INTO users (email, name) VALUES (%s, %s) RETURNING id", (email, CANARY)
         ).fetchone()
         assert row is not None
-        self.stage._insert("memberships", {"user_id": row[0], "role": "viewer"}, returning="user_id")
+        self.stage._insert("memberships", {"user_id": row[0], "role": "viewer"}, column="user_id")
         return str(row[0])
 
     def invitation(self) -> str:
@@ -64,14 +64,14 @@ class Desk:
         self.stage.identifier(contact_id, "email", EMAIL)
         return contact_id
 
-    def merged(self) -> tuple[int, int]:
+    def merge_contacts(self) -> tuple[int, int]:
         """Create a contact and merge another one into it. Return both ids. The merge can be undone."""
         queue = Queue(self.stage.connection, self.stage.space_id)
         queue.run(event(event_name="sign_up", email=EMAIL, trk_token="laptop-1"))
         first = queue.run(event(event_name="view_content", trk_token="phone-1", trk_source="fb"))
-        (anonymous,) = (queue.contact_of(number) for number in first)
+        (anonymous,) = (queue.find_contact(number) for number in first)
         last = queue.run(event(email=EMAIL, trk_token="phone-1", amount="9"))
-        return queue.contact_of(last[0]), anonymous
+        return queue.find_contact(last[0]), anonymous
 
     def alert(self) -> str:
         return self.insert(
@@ -111,7 +111,7 @@ class Desk:
 
     def rejected(self) -> None:
         self.insert(
-            "rejected", id=self.stage._next("receipt_ids"), kind="event", received_at=NOON,
+            "rejected", id=self.stage._next_value("receipt_ids"), kind="event", received_at=NOON,
             payload=json.dumps({"event_name": "purchase", "email": EMAIL}), reason="failed", detail=CANARY,
             sender="api_key",
         )  # fmt: skip
@@ -124,7 +124,7 @@ class Desk:
                 "campaign_id": "", "adset_id": "", "ad_id": "", "country": "", "currency": "USD",
                 "amount": 5, "as_of": NOON, "place": 0,
             },
-            returning="number",
+            column="number",
         )  # fmt: skip
 
     def orders(self, count: int = 2) -> None:
@@ -148,10 +148,10 @@ class Desk:
         return {"webhook_id": webhook_id, "delivery_id": self.stage.delivery(**values)}
 
 
-def list_entries(connection: psycopg.Connection, after: int = 0) -> list[dict[str, Any]]:
+def list_entries(connection: psycopg.Connection, last_id: int = 0) -> list[dict[str, Any]]:
     """Return all entries after an id, of every Space and of the installation."""
     rows = connection.execute(
-        "SELECT to_jsonb(e) FROM audit_entries e WHERE e.id > %s ORDER BY e.id", (after,)
+        "SELECT to_jsonb(e) FROM audit_entries e WHERE e.id > %s ORDER BY e.id", (last_id,)
     )
     return [entry for (entry,) in rows.fetchall()]
 

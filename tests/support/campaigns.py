@@ -18,11 +18,11 @@ in_long_runs = pytest.mark.skipif(not IS_LONG, reason="a long run: HEADWATER_LON
 """Marks a test that an ordinary run skips because a similar test covers the case."""
 
 
-def campaign_size(variable: str, usual: int, long: int) -> int:
+def campaign_size(variable: str, usual_size: int, long_size: int) -> int:
     """Return the number of trials of a campaign: its variable's value, by default `long` with HEADWATER_LONG
     and `usual` without.
     """
-    return int(os.environ.get(variable, str(long if IS_LONG else usual)))
+    return int(os.environ.get(variable, str(long_size if IS_LONG else usual_size)))
 
 
 def pick_share(items: Iterable[T], name: str, share: int = 4) -> list[T]:

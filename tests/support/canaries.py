@@ -20,7 +20,7 @@ from psycopg.types.json import Jsonb
 
 from tests.support.factories import Stage
 from tests.support.pipeline import Stage as Queue
-from tests.support.pipeline import by, event, hit, person
+from tests.support.pipeline import add_sender, event, hit, person
 
 Places = Mapping[str, set[tuple[str, str]]]
 """Tables and columns, by the value found there."""
@@ -95,7 +95,7 @@ class Person:
 
     stage: Stage
     personal: Canaries = field(default_factory=Canaries)
-    kept: Canaries = field(default_factory=Canaries)
+    kept_values: Canaries = field(default_factory=Canaries)
     """Values that came with the events and stay."""
     contact_id: int = 0
     merged_id: int = 0
@@ -107,12 +107,12 @@ class Person:
         self.tokens = [self.personal.text("token") for _ in range(3)]
         self.fingerprint, self.ip = self.personal.text("fingerprint"), self.personal.ip()
 
-    def browses(self) -> list[dict[str, Any]]:
+    def browsing_bodies(self) -> list[dict[str, Any]]:
         """Return the API bodies that a site sends for two strangers, later found to be the same person."""
         return [
             self._event(trk_token=self.tokens[0], trk_source="google_ads",
-                        trk_campaign=self.kept.text("campaign"),
-                        trk_keyword=self.kept.text("word")),
+                        trk_campaign=self.kept_values.text("campaign"),
+                        trk_keyword=self.kept_values.text("word")),
             self._event(email=self.emails[0], trk_token=self.tokens[0],
                         fingerprint=self.fingerprint, ip=self.ip,
                         **{self.personal.text("unknown"): 1}, **self._profile()),
@@ -123,20 +123,20 @@ class Person:
 
     def turns_out_to_be_one(self) -> list[dict[str, Any]]:
         """Return the event that merges the two, an event with another address, and an order sent twice."""
-        order = {"event_name": "purchase", "idempotency_key": self.kept.text("key"),
-                 "email": self.emails[2], "order_id": self.kept.text("order"),
+        order = {"event_name": "purchase", "idempotency_key": self.kept_values.text("key"),
+                 "email": self.emails[2], "order_id": self.kept_values.text("order"),
                  "order_name": f"for {self.emails[0]}", "trk_token": self.tokens[0]}  # fmt: skip
         return [
             self._event(email=self.emails[0], tracking_id=self.tracking_id),
             self._event(email=self.emails[2], tracking_id=self.tracking_id),
-            {**order, "phone": self.personal.phone(), "checkout_token": self.kept.text("checkout")},
+            {**order, "phone": self.personal.phone(), "checkout_token": self.kept_values.text("checkout")},
             {**order, "phone": self.personal.phone(), "full_name": self.personal.text("twice")},
         ]
 
     def is_rejected(self) -> None:
         """Put rows on the inbox that the pipeline cannot process: one readable and two unreadable."""
         bad_event = event(email=self.emails[0], amount="none", full_name=self.personal.text("rejected"),
-                          phone=self.personal.phone(), url=f"https://shop.example/{self.kept.text('bad')}",
+                          phone=self.personal.phone(), url=f"https://shop.example/{self.kept_values.text('bad')}",
                           profile_fields=self.personal.slots())  # fmt: skip
         self._queue.put(bad_event)
         hidden_text = self.personal.text("hidden")
@@ -166,7 +166,7 @@ class Person:
             touch = Jsonb({"rule": "direct", "ad": {"ad_name": self.personal.text("touch")}})
             self.stage.hit(self.contact_id, visit, origin_id=origin, touch=touch, **words)
             self.stage.click(self.personal.uuid(), device)
-            self._joined_unsigned(origin)
+            self._join_unsigned(origin)
         self.stage.connection.execute(
             "UPDATE contact_identifiers SET first_name = %s, last_name = %s"
             " WHERE space_id = %s AND contact_id = %s AND kind = 'name'",
@@ -191,7 +191,7 @@ class Person:
                 (self.stage.space_id, self.contact_id, row, row, reason, json.dumps(cells)),
             )
 
-    def _joined_unsigned(self, contact_id: int) -> None:
+    def _join_unsigned(self, contact_id: int) -> None:
         self.stage.connection.execute(
             "INSERT INTO unsigned_joins VALUES (%s, %s, %s, now())",
             (self.stage.space_id, self.personal.text("joined"), contact_id),
@@ -215,21 +215,21 @@ class Person:
         (event_id,) = change(
             "SELECT min(id) FROM events WHERE space_id = %s AND contact_id = %s", contact_key
         ).fetchone() or (0,)
-        delivery_id = self.stage.forwarded(
+        delivery_id = self.stage.add_delivery(
             self.stage.destination(), event_id, request=Jsonb({"user": self.personal.text("told")}),
             answer=self.personal.text("answer"), error=self.personal.text("error"),
         )  # fmt: skip
         self.stage.attempt(delivery_id, error=self.personal.text("attempt"))
 
-    def comes_back(self) -> list[dict[str, Any]]:
+    def queue_rows(self) -> list[dict[str, Any]]:
         """Put rows on the inbox that are still unprocessed when the person is erased."""
         self._queue.put(
-            hit(trk_token=self.tokens[2], url=f"https://shop.example/{self.kept.text('view')}",
+            hit(trk_token=self.tokens[2], url=f"https://shop.example/{self.kept_values.text('view')}",
                 cookies={"fbp": self.personal.text("fbp")}, city=self.personal.text("city"),
                 os=self.personal.text("os"), language=self.personal.text("language")),
-            by("signed_browser", person(trk_token=self.tokens[2], email=self.emails[2],
-                                        full_name=self.personal.text("said"),
-                                        phone=self.personal.phone())),
+            add_sender("signed_browser", person(trk_token=self.tokens[2], email=self.emails[2],
+                                                full_name=self.personal.text("said"),
+                                                phone=self.personal.phone())),
         )  # fmt: skip
         return [
             self._event(trk_token=self.tokens[2], email=self.emails[0],
@@ -254,7 +254,7 @@ class Person:
         return {
             "event_name": "view_content",
             "user_agent": self.personal.text("agent"),
-            "url": f"https://shop.example/{self.kept.text('page')}",
+            "url": f"https://shop.example/{self.kept_values.text('page')}",
             **values,
         }
 
@@ -263,19 +263,19 @@ class Person:
         return {**fields, "full_name": self.personal.text("name"), "phone": self.personal.phone()}
 
 
-def places(stage: Stage, sought: Iterable[str], within: Collection[str] = ()) -> Places:
+def places(stage: Stage, canary_values: Iterable[str], table_names: Collection[str] = ()) -> Places:
     """Return where each value occurs in these tables, or in all: in the Space's rows and in tables without a
     Space.
     """
     columns_by_value: dict[str, set[tuple[str, str]]] = defaultdict(set)
-    values = [*sought]
+    values = [*canary_values]
     pattern = "|".join(re.escape(value) for value in values)
     tables = stage.connection.execute(
         "SELECT c.relname, EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid"
         " AND a.attname = 'space_id') FROM pg_class c"
         " WHERE c.relkind IN ('r', 'p') AND c.relnamespace = 'public'::regnamespace"
         " AND (cardinality(%(within)s::text[]) = 0 OR c.relname = ANY(%(within)s::text[]))",
-        {"within": list(within)},
+        {"within": list(table_names)},
     ).fetchall()
     for table, has_space in tables:
         rows = SQL("whole.space_id = {}").format(stage.space_id) if has_space else SQL("true")
@@ -288,9 +288,9 @@ def places(stage: Stage, sought: Iterable[str], within: Collection[str] = ()) ->
     return columns_by_value
 
 
-def sampled(connection: psycopg.Connection, sought: Iterable[str]) -> Places:
+def sampled_places(connection: psycopg.Connection, canary_values: Iterable[str]) -> Places:
     """Return where each value occurs in PostgreSQL's statistics."""
     columns_by_value: dict[str, set[tuple[str, str]]] = defaultdict(set)
-    for value, table, column in connection.execute(IN_STATISTICS, ([*sought],)):
+    for value, table, column in connection.execute(IN_STATISTICS, ([*canary_values],)):
         columns_by_value[value].add((table, column))
     return columns_by_value

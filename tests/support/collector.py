@@ -28,7 +28,7 @@ class CollectedSpan:
     parent_id: str
     attributes: dict[str, Any]
     process: dict[str, Any]
-    failed: bool
+    has_failed: bool
     events: int
 
 
@@ -45,7 +45,7 @@ class Collector:
     texts: list[bytes] = field(default_factory=list[bytes])
     """The raw bodies, for tests of content that must not be exported."""
 
-    def named(self, name: str) -> list[CollectedSpan]:
+    def find_spans(self, name: str) -> list[CollectedSpan]:
         """Return the spans with this name."""
         return [span for span in self.spans if span.name == name]
 

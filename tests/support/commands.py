@@ -15,12 +15,12 @@ from headwater.cli import main
 from tests.support.processes import environment
 
 
-def run_command(*arguments: str, typed: str = "", **variables: str) -> subprocess.CompletedProcess[str]:
+def run_command(*arguments: str, stdin: str = "", **variables: str) -> subprocess.CompletedProcess[str]:
     """Run a command to its end with only these variables, and with `typed` as its standard input."""
     output, error_output = io.StringIO(), io.StringIO()
     with (
         patch.dict(os.environ, environment(**variables), clear=True),
-        patch.object(sys, "stdin", io.StringIO(typed)),
+        patch.object(sys, "stdin", io.StringIO(stdin)),
         redirect_stdout(output),
         redirect_stderr(error_output),
     ):

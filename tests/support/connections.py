@@ -22,10 +22,10 @@ class Lender:
 
     def __init__(self, url: str) -> None:
         self._url = url
-        self._kept: Connection[Any] | None = None
+        self._idle_connection: Connection[Any] | None = None
 
     def lend(self) -> Connection[Any]:
-        connection, self._kept = self._kept, None
+        connection, self._idle_connection = self._idle_connection, None
         if connection is not None and _renew(connection):
             return connection
         return psycopg.connect(self._url, autocommit=True)
@@ -33,13 +33,13 @@ class Lender:
     def take_back(self, connection: Connection[Any]) -> None:
         """Keep a connection for the next test, unless it is closed, broken or in a transaction."""
         if _renew(connection):
-            self._kept = connection
+            self._idle_connection = connection
         else:
             connection.close()
 
     def close(self) -> None:
-        if self._kept is not None:
-            self._kept.close()
+        if self._idle_connection is not None:
+            self._idle_connection.close()
 
 
 def _renew(connection: Connection[Any]) -> bool:

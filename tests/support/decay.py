@@ -31,10 +31,10 @@ def weight(age: int, half_life_days: int) -> int:
     first, rounded down.
     """
     steps = int(Fraction(age * 1024, half_life_days * 86_400))
-    return _first(steps % 1024) // 2 ** (steps // 1024)
+    return _first_factor(steps % 1024) // 2 ** (steps // 1024)
 
 
 @cache
-def _first(step: int) -> int:
+def _first_factor(step: int) -> int:
     exact = Decimal(2) ** (20 - Decimal(step) / 1024)
     return int(exact.quantize(Decimal(1), ROUND_HALF_EVEN))

@@ -24,13 +24,13 @@ OF_SCRAPES = frozenset({"job", "instance"})
 
 
 @dataclass(frozen=True)
-class Declared:
+class DeclaredMetric:
     """A metric under its exposed name."""
 
     name: str
     kind: str
     labels: tuple[str, ...]
-    about: str
+    help_text: str
 
     def series(self) -> dict[str, frozenset[str]]:
         """Return the names of the metric's series, with their labels."""
@@ -45,7 +45,7 @@ class Declared:
 
 
 @cache
-def declared_metrics() -> dict[str, Declared]:
+def declared_metrics() -> dict[str, DeclaredMetric]:
     """Return every metric of Headwater."""
     metrics = [
         metric
@@ -57,7 +57,7 @@ def declared_metrics() -> dict[str, Declared]:
     return {metric.name: metric for metric in metrics}
 
 
-def _declared(module: ast.Module) -> Iterator[Declared]:
+def _declared(module: ast.Module) -> Iterator[DeclaredMetric]:
     calls = [
         node
         for node in ast.walk(module)
@@ -72,10 +72,10 @@ def _declared(module: ast.Module) -> Iterator[Declared]:
         if isinstance(first, ast.Constant):
             description = other_arguments[0].value  # type: ignore[attr-defined]
             name = f"{first.value}_total" if kind == "counter" else str(first.value)
-            yield Declared(name, kind, labels, str(description))
+            yield DeclaredMetric(name, kind, labels, str(description))
         else:  # one call for each name in a table
             for name, description in _table(module):
-                yield Declared(name, kind, labels, description)
+                yield DeclaredMetric(name, kind, labels, description)
 
 
 def _labels(call: ast.Call) -> tuple[str, ...]:
@@ -106,7 +106,7 @@ def unknown_parts(expression: str) -> list[str]:
     grouping_labels: set[str] = set()
     faults: list[str] = []
 
-    def look(node: promql.Expr) -> None:
+    def check_node(node: promql.Expr) -> None:
         if isinstance(node, promql.VectorSelector):
             labels = labels_by_series.get(str(node.name))
             if labels is None:
@@ -120,5 +120,5 @@ def unknown_parts(expression: str) -> list[str]:
         for clause in (modifier, label_matching):
             grouping_labels.update(getattr(clause, "labels", None) or ())
 
-    promql.walk(promql.parse(expression), look)
+    promql.walk(promql.parse(expression), check_node)
     return faults + sorted(grouping_labels - used_labels)

@@ -99,7 +99,7 @@ PROBE = Probe()
 DESCRIBED = {"platform": NAME, "settings": {"pixel_id": PIXEL}, "secrets": {"token": TOKEN}}
 
 
-def taking(platform: Platform, **changes: Any) -> Platform:
+def change_platform(platform: Platform, **changes: Any) -> Platform:
     """Return a copy of the platform with other attributes, or with functions in place of methods."""
     changed_platform = copy.copy(platform)
     vars(changed_platform).update(changes)
@@ -160,7 +160,7 @@ class Forwarder:
         values: dict[str, Any] = {"status": "queued", **columns}
         if values["status"] in ("queued", "retrying"):
             values.setdefault("finished_at", None)
-        return self.stage.forwarded(destination_id, event_id, **values)
+        return self.stage.add_delivery(destination_id, event_id, **values)
 
     def queue(self) -> Queue:
         return Queue(self.stage.connection, self.stage.space_id)
@@ -186,11 +186,11 @@ class FakeSender:
         return answer
 
 
-def answered(status: int = 200, body: bytes = b"{}", **headers: str) -> EgressResponse:
+def make_response(status: int = 200, body: bytes = b"{}", **headers: str) -> EgressResponse:
     return EgressResponse(status=status, body=body, headers=headers)
 
 
-def destination_of(event_names: Mapping[str, str | None] | None = None, **settings: Any) -> Destination:
+def make_destination(event_names: Mapping[str, str | None] | None = None, **settings: Any) -> Destination:
     """Return a destination that is ready to receive events."""
     return Destination(
         space_id=1, id=1, platform=NAME, url="https://probe.example",

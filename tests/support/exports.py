@@ -31,7 +31,7 @@ class Exports:
         assert response.status_code == 202, response.text
         return response.json()["export_id"]
 
-    def refused(self, kind: str = "events", **body: Any) -> dict[str, list[str]]:
+    def refusal(self, kind: str = "events", **body: Any) -> dict[str, list[str]]:
         response = self.api.send("POST", f"/{kind}/exports", json=body)
         assert response.status_code == 422, response.text
         return response.json()["errors"]
@@ -57,7 +57,7 @@ class Exports:
         assert answer.status_code == 200, answer.text
         return [json.loads(line) for line in gzip.decompress(answer.content).splitlines()]
 
-    def whole(self, kind: str = "events", **body: Any) -> list[dict[str, Any]]:
+    def export(self, kind: str = "events", **body: Any) -> list[dict[str, Any]]:
         """Request an export, process it and read its file."""
         export_id = self.ask(kind, **body)
         self.work()

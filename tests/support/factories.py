@@ -40,26 +40,26 @@ class Stage:
 
     def identifier(self, contact_id: int, kind: str, value: str, **columns: Any) -> int:
         """Insert an identifier of a contact, more recent than all earlier ones. Return its recency."""
-        receipt = self._next("receipt_ids")
+        receipt = self._next_value("receipt_ids")
         defaults = {"kind": kind, "value": value, "contact_id": contact_id,
                     "origin_id": contact_id, "first_seen_at": NOON, "last_seen_at": NOON,
                     "since": receipt, "recency": receipt}  # fmt: skip
-        return self._insert("contact_identifiers", {**defaults, **columns}, returning="recency")
+        return self._insert("contact_identifiers", {**defaults, **columns}, column="recency")
 
     def visit(self, contact_id: int, **columns: Any) -> int:
-        defaults = {"id": self._next("receipt_ids"), "device": str(uuid4()), "started_at": NOON,
+        defaults = {"id": self._next_value("receipt_ids"), "device": str(uuid4()), "started_at": NOON,
                     "last_hit_at": NOON}  # fmt: skip
         return self._insert("visits", {**defaults, "contact_id": contact_id, **columns})
 
     def hit(self, contact_id: int, visit_id: int, **columns: Any) -> int:
-        defaults = {"id": self._next("receipt_ids"), "key": str(uuid4()), "occurred_at": NOON,
+        defaults = {"id": self._next_value("receipt_ids"), "key": str(uuid4()), "occurred_at": NOON,
                     "event_name": "page_view"}  # fmt: skip
         values = {**defaults, "contact_id": contact_id, "visit_id": visit_id, **columns}
         return self._insert("hits", values)
 
     def click(self, click: str, device: str) -> None:
         columns = {"click": click, "device": device, "first_seen_at": NOON}
-        self._insert("clicks", columns, returning="space_id")
+        self._insert("clicks", columns, column="space_id")
 
     def company(self, **columns: Any) -> int:
         return self._insert("companies", {"name": "Acme", "created_at": NOON, **columns})
@@ -71,14 +71,14 @@ class Stage:
             (self.space_id, contact_id),
         ).fetchall()
         defaults = {
-            "id": self._next("receipt_ids"), "event_name": "purchase", "event_time": NOON,
+            "id": self._next_value("receipt_ids"), "event_name": "purchase", "event_time": NOON,
             "received_at": NOON, "source_mask": source_mask([source for (source,) in sources]),
         }  # fmt: skip
         return self._insert("events", {**defaults, "contact_id": contact_id, **columns})
 
     def touchpoint(self, contact_id: int, source: str, **columns: Any) -> int:
         """Insert a touchpoint. The columns can include those of its tag set."""
-        defaults = {"id": self._next("receipt_ids"), "occurred_at": NOON, "source_rule": "test"}
+        defaults = {"id": self._next_value("receipt_ids"), "occurred_at": NOON, "source_rule": "test"}
         ad = {name: columns.pop(name) for name in Ad.__struct_fields__ if name in columns}
         values = {"contact_id": contact_id, "source_id": self.source_id(source), **columns}
         tag_set_id = self.tag_set(read_landing_page(columns.get("url")), **ad)
@@ -94,7 +94,7 @@ class Stage:
             "number": number, "name": name, "spellings": list(spellings),
             "platform": platform or name.removesuffix("_ads"),
         }  # fmt: skip
-        return self._insert("paid_networks", columns, returning="number")
+        return self._insert("paid_networks", columns, column="number")
 
     def source_id(self, source: str) -> int:
         """Return the number of a listed source or of one of the Space's networks."""
@@ -125,7 +125,7 @@ class Stage:
     def ad(self, kind: str, ad_id: str, name: str) -> int:
         """Insert an ad name into the catalogue. Return its number."""
         columns = {"kind": kind, "id": ad_id, "name": name}
-        return self._insert("ad_names", columns, returning="number")
+        return self._insert("ad_names", columns, column="number")
 
     def export(self, kind: str, error: str, **columns: Any) -> int:
         """Insert a failed export with its error."""
@@ -133,13 +133,13 @@ class Stage:
                     "range_start": NOON, "range_end": NOON}  # fmt: skip
         return self._insert("exports", {**defaults, **columns})
 
-    def imported(self, kind: str, **columns: Any) -> int:
+    def add_import(self, kind: str, **columns: Any) -> int:
         """Insert a finished import with one refused row."""
         defaults = {"kind": kind, "name": "x.csv", "status": "finished", "created_at": NOON,
                     "ended_at": NOON, "refused": 1}  # fmt: skip
         import_id = self._insert("import_jobs", {**defaults, **columns})
         values = {"import_id": import_id, "row": 1, "line": 2, "reason": "No.", "cells": "{}"}
-        self._insert("refused_rows", values, returning="row")
+        self._insert("refused_rows", values, column="row")
         return import_id
 
     def export_schedule(self, name: str, **columns: Any) -> int:
@@ -174,7 +174,7 @@ class Stage:
         }  # fmt: skip
         return self._insert("watched_files", {**defaults, **columns})
 
-    def forwarded(self, destination_id: int, event_id: int, **columns: Any) -> int:
+    def add_delivery(self, destination_id: int, event_id: int, **columns: Any) -> int:
         """Insert a failed delivery of an event to a destination."""
         defaults = {"status": "failed", "dedup_id": f"key-{event_id}", "finished_at": NOON}
         values = {"destination_id": destination_id, "event_id": event_id, **columns}
@@ -186,29 +186,29 @@ class Stage:
         return self._insert("delivery_attempts", {"delivery_id": delivery_id, **defaults, **columns})
 
     def label_field(self, field: str, label: str = "Label") -> None:
-        self._insert("field_labels", {"field": field, "label": label}, returning="space_id")
+        self._insert("field_labels", {"field": field, "label": label}, column="space_id")
 
     def label_event(self, event_name: str, label: str) -> None:
         columns = {"event_name": event_name, "label": label}
-        self._insert("event_labels", columns, returning="space_id")
+        self._insert("event_labels", columns, column="space_id")
 
-    def _next(self, sequence: str) -> int:
+    def _next_value(self, sequence: str) -> int:
         row = self.connection.execute("SELECT nextval(%s)", (sequence,)).fetchone()
         assert row is not None
         return row[0]
 
-    def _insert(self, table: str, columns: dict[str, Any], returning: str = "id") -> int:
+    def _insert(self, table: str, columns: dict[str, Any], column: str = "id") -> int:
         values = {"space_id": self.space_id, **columns}
-        row = self.connection.execute(_insertion(table, tuple(values), returning), values).fetchone()
+        row = self.connection.execute(_insertion(table, tuple(values), column), values).fetchone()
         assert row is not None
         return row[0]
 
 
 @cache
-def _insertion(table: str, columns: tuple[str, ...], returning: str) -> str:
+def _insertion(table: str, columns: tuple[str, ...], column: str) -> str:
     """Return the INSERT statement. Cached, because composing it takes longer than running it."""
     names, values = (", ".join(form.format(name) for name in columns) for form in ('"{}"', "%({})s"))
-    return f'INSERT INTO {table} ({names}) VALUES ({values}) RETURNING "{returning}"'
+    return f'INSERT INTO {table} ({names}) VALUES ({values}) RETURNING "{column}"'
 
 
 def make_stage(

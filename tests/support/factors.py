@@ -24,9 +24,9 @@ class App:
     secret: str
     recovery_codes: list[str]
 
-    def code(self, ahead: int = 0) -> str:
+    def code(self, steps_ahead: int = 0) -> str:
         """Return the current code, or the code some steps ahead."""
-        return make_code(self.secret, int(time.time()) // STEP_SECONDS + ahead)
+        return make_code(self.secret, int(time.time()) // STEP_SECONDS + steps_ahead)
 
     def wrong_code(self) -> str:
         valid_codes = {self.code(ahead) for ahead in range(-3, 4)}

@@ -18,7 +18,7 @@ from typing import Any, Protocol, Self
 import msgspec
 
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
-from tests.support.wire import CHUNK, LONGEST_SECONDS, Disconnected, Received, Wire, read_request
+from tests.support.wire import CHUNK, LONGEST_SECONDS, Disconnected, ReceivedRequest, Wire, read_request
 
 
 class Step(Protocol):
@@ -27,7 +27,7 @@ class Step(Protocol):
     def before(self, wire: Wire) -> None:
         """Called when the first bytes have arrived and none has been read."""
 
-    def after(self, wire: Wire, request: Received) -> None:
+    def after(self, wire: Wire, request: ReceivedRequest) -> None:
         """Called when the request has been read."""
 
 
@@ -35,7 +35,7 @@ class _Step:
     def before(self, wire: Wire) -> None:
         pass
 
-    def after(self, wire: Wire, request: Received) -> None:
+    def after(self, wire: Wire, request: ReceivedRequest) -> None:
         """Unused: the step has already ended the connection."""
         raise AssertionError(wire, request)
 
@@ -50,12 +50,12 @@ class Answer(_Step):
     delay: float = 0
     """Seconds between the request and the answer."""
 
-    def after(self, wire: Wire, request: Received) -> None:
+    def after(self, wire: Wire, request: ReceivedRequest) -> None:
         del request
         wire.pause(self.delay)
-        wire.send(self.whole())
+        wire.send(self.encode())
 
-    def whole(self) -> bytes:
+    def encode(self) -> bytes:
         body = self.body if isinstance(self.body, bytes) else msgspec.json.encode(self.body)
         headers = {
             "Content-Type": "application/json", "Content-Length": str(len(body)), **self.headers
@@ -67,11 +67,11 @@ class Answer(_Step):
 class Redirect(_Step):
     """A redirect, which the client must not follow with its credentials."""
 
-    to: str
+    target: str
     status: int = 307
 
-    def after(self, wire: Wire, request: Received) -> None:
-        Answer(self.status, b"", {"Location": self.to}).after(wire, request)
+    def after(self, wire: Wire, request: ReceivedRequest) -> None:
+        Answer(self.status, b"", {"Location": self.target}).after(wire, request)
 
 
 @dataclass(frozen=True)
@@ -80,21 +80,21 @@ class Drip(_Step):
 
     answer: Answer = field(default_factory=Answer)
     interval: float = 0.05
-    quickly: int = 0
+    first_bytes: int = 0
     """The number of first bytes that are sent without pauses."""
 
-    def after(self, wire: Wire, request: Received) -> None:
+    def after(self, wire: Wire, request: ReceivedRequest) -> None:
         del request
-        response = self.answer.whole()
-        wire.send(response[: self.quickly])
-        wire.pour((bytes([byte]) for byte in response[self.quickly :]), self.interval)
+        response = self.answer.encode()
+        wire.send(response[: self.first_bytes])
+        wire.pour((bytes([byte]) for byte in response[self.first_bytes :]), self.interval)
 
 
 @dataclass(frozen=True)
 class Silence(_Step):
     """Reads the request and never answers."""
 
-    def after(self, wire: Wire, request: Received) -> None:
+    def after(self, wire: Wire, request: ReceivedRequest) -> None:
         del request
         wire.pause(LONGEST_SECONDS)
         raise Disconnected
@@ -112,7 +112,7 @@ class ResetUnread(_Step):
 class ResetRead(_Step):
     """Reads the request, which may therefore have been processed, then resets the connection."""
 
-    def after(self, wire: Wire, request: Received) -> None:
+    def after(self, wire: Wire, request: ReceivedRequest) -> None:
         del request
         wire.reset()
 
@@ -124,9 +124,9 @@ class CutShort(_Step):
     bytes_sent: int
     answer: Answer = field(default_factory=Answer)
 
-    def after(self, wire: Wire, request: Received) -> None:
+    def after(self, wire: Wire, request: ReceivedRequest) -> None:
         del request
-        wire.send(self.answer.whole()[: self.bytes_sent])
+        wire.send(self.answer.encode()[: self.bytes_sent])
         raise Disconnected
 
 
@@ -135,16 +135,16 @@ class Huge(_Step):
     """A body of `length` bytes, with its length declared or, if chunked, undeclared."""
 
     length: int = 1 << 30
-    declared: bool = True
+    has_length: bool = True
     status: int = 200
 
-    def after(self, wire: Wire, request: Received) -> None:
+    def after(self, wire: Wire, request: ReceivedRequest) -> None:
         del request
-        header = "Content-Length" if self.declared else "Transfer-Encoding"
-        value = str(self.length) if self.declared else "chunked"
+        header = "Content-Length" if self.has_length else "Transfer-Encoding"
+        value = str(self.length) if self.has_length else "chunked"
         wire.send(_head(self.status, {"Content-Type": "application/json", header: value}))
-        chunk = b" " * CHUNK if self.declared else f"{CHUNK:x}\r\n".encode() + b" " * CHUNK
-        end = b"" if self.declared else b"\r\n"
+        chunk = b" " * CHUNK if self.has_length else f"{CHUNK:x}\r\n".encode() + b" " * CHUNK
+        end = b"" if self.has_length else b"\r\n"
         wire.pour(chunk + end for _ in range(self.length // CHUNK))
         raise Disconnected
 
@@ -153,7 +153,7 @@ class Huge(_Step):
 class EndlessHeaders(_Step):
     """A status line, then an endless series of headers."""
 
-    def after(self, wire: Wire, request: Received) -> None:
+    def after(self, wire: Wire, request: ReceivedRequest) -> None:
         del request
         wire.send(b"HTTP/1.1 200 OK\r\n")
         wire.pour(f"X-{n}: {'h' * 1000}\r\n".encode() for n in range(10_000_000))
@@ -164,19 +164,19 @@ class EndlessHeaders(_Step):
 class GzipBomb(_Step):
     """A small body that becomes large when decompressed."""
 
-    unpacked: int = 1 << 30
+    unpacked_size: int = 1 << 30
     status: int = 200
 
-    def after(self, wire: Wire, request: Received) -> None:
+    def after(self, wire: Wire, request: ReceivedRequest) -> None:
         head = {"Content-Encoding": "gzip", "Transfer-Encoding": "chunked"}
         del request
         wire.send(_head(self.status, {"Content-Type": "application/json", **head}))
-        wire.pour(f"{len(chunk):x}\r\n".encode() + chunk + b"\r\n" for chunk in self._packed())
+        wire.pour(f"{len(chunk):x}\r\n".encode() + chunk + b"\r\n" for chunk in self._compress_zeros())
         wire.send(b"0\r\n\r\n")
 
-    def _packed(self) -> Iterator[bytes]:
+    def _compress_zeros(self) -> Iterator[bytes]:
         packer, zeros = zlib.compressobj(9, wbits=31), b"0" * CHUNK
-        for _ in range(self.unpacked // CHUNK):
+        for _ in range(self.unpacked_size // CHUNK):
             if chunk := packer.compress(zeros):
                 yield chunk
         yield packer.flush()
@@ -188,23 +188,23 @@ class Raw(_Step):
 
     data: bytes
 
-    def after(self, wire: Wire, request: Received) -> None:
+    def after(self, wire: Wire, request: ReceivedRequest) -> None:
         del request
         wire.send(self.data)
         raise Disconnected
 
 
-Reaction = Step | Callable[[Received], Step]
+Reaction = Step | Callable[[ReceivedRequest], Step]
 """A step, or a function that chooses one from the request."""
 
 
 class FakePlatform:
     """A server on a port of 127.0.0.1 while the `with` block runs. `url` is its origin."""
 
-    def __init__(self, *script: Reaction, otherwise: Reaction = Answer()) -> None:
+    def __init__(self, *script: Reaction, default: Reaction = Answer()) -> None:
         self._script = deque(script)
-        self._otherwise = otherwise
-        self._requests: list[Received] = []
+        self._otherwise = default
+        self._requests: list[ReceivedRequest] = []
         self._open: set[socket.socket] = set()
         self._lock = threading.Lock()
         self._stopping = threading.Event()
@@ -218,7 +218,7 @@ class FakePlatform:
         return f"http://127.0.0.1:{self._listener.getsockname()[1]}"
 
     @property
-    def requests(self) -> list[Received]:
+    def requests(self) -> list[ReceivedRequest]:
         """The requests read so far, oldest first."""
         with self._lock:
             return list(self._requests)
@@ -228,12 +228,12 @@ class FakePlatform:
         """The requests' bodies, decoded from JSON."""
         return [request.json() for request in self.requests]
 
-    def then(self, *steps: Reaction) -> None:
+    def append(self, *steps: Reaction) -> None:
         """Append to the script."""
         with self._lock:
             self._script.extend(steps)
 
-    def wait_for(self, requests: int, seconds: float = PATIENCE_SECONDS) -> list[Received]:
+    def wait_for(self, requests: int, seconds: float = PATIENCE_SECONDS) -> list[ReceivedRequest]:
         """Wait for this number of requests and return them."""
         wait_until(lambda: len(self.requests) >= requests, seconds, f"{requests} requests")
         return self.requests

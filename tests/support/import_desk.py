@@ -34,7 +34,7 @@ class Desk:
     stage: Stage
     folder: Path
     url: str
-    before: frozenset[str]
+    earlier_files: frozenset[str]
     """Files left by other tests."""
 
     def send(self, kind: str, content: bytes | str, **params: Any) -> httpx.Response:
@@ -50,7 +50,7 @@ class Desk:
         """Return the errors of a refused file, and check that nothing remains of it."""
         answer = self.send(kind, content, **params)
         assert answer.status_code == 422, answer.text
-        assert self.left() == ([], [])
+        assert self.remaining_files() == ([], [])
         return answer.json()["errors"]
 
     def work(self) -> None:
@@ -61,9 +61,9 @@ class Desk:
         assert answer.status_code == 200, answer.text
         return answer.json()
 
-    def left(self) -> tuple[list[str], list[Any]]:
+    def remaining_files(self) -> tuple[list[str], list[Any]]:
         """Return the remaining files and imports."""
-        files = {path.name for path in self.folder.glob("*.upload*")} - self.before
+        files = {path.name for path in self.folder.glob("*.upload*")} - self.earlier_files
         jobs = self.stage.connection.execute(
             "SELECT id, status FROM import_jobs WHERE space_id = %s", (self.stage.space_id,)
         )

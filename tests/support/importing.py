@@ -21,7 +21,7 @@ class Importer:
     def __init__(self, stage: Stage, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         self.stage, self.folder, self._capsys = stage, folder, capsys
 
-    def at(self, stage: Stage) -> Importer:
+    def importer_for(self, stage: Stage) -> Importer:
         """Return an importer for another Space."""
         return Importer(stage, self.folder, self._capsys)
 
@@ -46,7 +46,7 @@ class Importer:
         assert main(["import", kind, *arguments]) == status
         return json.loads(self._capsys.readouterr().out)
 
-    def refused(self, kind: str, file: Path | str, *options: str) -> str:
+    def refusal(self, kind: str, file: Path | str, *options: str) -> str:
         """Return the error message for a file that cannot be imported."""
         arguments = ["--space", str(self.stage.space_id), str(file), *options]
         assert main(["import", kind, *arguments]) == 2

@@ -20,8 +20,8 @@ DRAW = random.Random("kills")
 class Victim:
     """A Python command. It is expected to take as long as its last completed run."""
 
-    def __init__(self, *words: str) -> None:
-        self._command: Sequence[str] = [sys.executable, *words]
+    def __init__(self, *command: str) -> None:
+        self._command: Sequence[str] = [sys.executable, *command]
         self.seconds = 1.0
         self.killed = 0
 

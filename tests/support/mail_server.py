@@ -22,7 +22,7 @@ class Mailbox:
     """The messages received, and the server's behaviour."""
 
     port: int = 0
-    taken: list[EmailMessage] = field(default_factory=list[EmailMessage])
+    messages: list[EmailMessage] = field(default_factory=list[EmailMessage])
     recipients: list[str] = field(default_factory=list[str])
     refusal: str = ""
     """The response to a recipient when it is refused."""
@@ -49,7 +49,7 @@ class Mailbox:
     ) -> str:
         content = envelope.content
         assert isinstance(content, bytes)
-        self.taken.append(message_from_bytes(content, policy=policy.default))
+        self.messages.append(message_from_bytes(content, policy=policy.default))
         self.recipients += envelope.rcpt_tos
         return "250 OK"
 
@@ -65,14 +65,14 @@ def _authenticate(_: SMTP, __: Session, ___: Envelope, mechanism: str, data: Any
 
 @contextmanager
 def serve_mail(
-    tls: ssl.SSLContext | None = None, *, is_tls_first: bool = False, asks: bool = False
+    tls: ssl.SSLContext | None = None, *, is_tls_first: bool = False, requires_login: bool = False
 ) -> Iterator[Mailbox]:
     """Run a server with STARTTLS, with TLS from the start, or without TLS."""
     mailbox = Mailbox()
     options: dict[str, Any] = {}
     if tls is not None and not is_tls_first:
         options["tls_context"] = tls
-    if asks:
+    if requires_login:
         options |= {"authenticator": _authenticate, "auth_required": True,
                     "auth_require_tls": not is_tls_first}  # fmt: skip
     loop = asyncio.new_event_loop()

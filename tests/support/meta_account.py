@@ -5,13 +5,13 @@ from __future__ import annotations
 from urllib.parse import parse_qs, urlsplit
 
 from tests.support.fake_platform import Answer, FakePlatform
-from tests.support.wire import Received
+from tests.support.wire import ReceivedRequest
 
 PIXEL, TOKEN = "1234567890123456", "EAABgoodToken"
 CODE = "TEST12345"
 
 
-def answer(request: Received) -> Answer:
+def answer(request: ReceivedRequest) -> Answer:
     """Return Meta's answer to a request."""
     parts = urlsplit(request.target)
     if parse_qs(parts.query).get("access_token") != [TOKEN]:
@@ -26,4 +26,4 @@ def answer(request: Received) -> Answer:
 
 def meta_account() -> FakePlatform:
     """Return the account's server, which runs during its `with` block."""
-    return FakePlatform(otherwise=answer)
+    return FakePlatform(default=answer)

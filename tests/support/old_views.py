@@ -39,9 +39,9 @@ def visit(token: str, start: int = T0, **values: Any) -> list[Accepted]:
     ]  # fmt: skip
 
 
-def settle(stage: Stage, now: datetime = NOW, most: int = 1000) -> None:
+def settle(stage: Stage, now: datetime = NOW, limit: int = 1000) -> None:
     """Delete old page views until none is left to delete."""
-    while delete_old_views(stage.connection, stage.space_id, most, now):
+    while delete_old_views(stage.connection, stage.space_id, limit, now):
         pass
 
 

@@ -47,7 +47,7 @@ class Contact:
         )
         return first + [value for _, value in linked_values if value not in first]
 
-    def see(self, kind: str, value: str, tick: int) -> None:
+    def add_link(self, kind: str, value: str, tick: int) -> None:
         self.links[kind, value] = max(tick, self.links.get((kind, value), 0))
         if kind == "email":
             self.emails_ever.add(value)
@@ -66,19 +66,19 @@ class People:
     """The surviving contact of each contact number."""
     tick: int = 0
 
-    def alive(self) -> list[Contact]:
+    def current_contacts(self) -> list[Contact]:
         return [contact for contact in self.contacts if self.home[contact.number] is contact]
 
-    def with_email(self, email: str) -> list[Contact]:
-        return [contact for contact in self.alive() if ("email", email) in contact.links]
+    def find_by_email(self, email: str) -> list[Contact]:
+        return [contact for contact in self.current_contacts() if ("email", email) in contact.links]
 
-    def with_email_ever(self, email: str) -> list[Contact]:
-        return [contact for contact in self.alive() if email in contact.emails_ever]
+    def find_by_former_email(self, email: str) -> list[Contact]:
+        return [contact for contact in self.current_contacts() if email in contact.emails_ever]
 
     # ---------------------------------------------------------------------- requests to the API
 
     def create(self, collections: dict[str, list[str]], fields: dict[str, Any]) -> Contact:
-        contact = self._new()
+        contact = self._add_contact()
         self.update(contact, collections, fields)
         return contact
 
@@ -91,7 +91,7 @@ class People:
             contact.primary.pop(kind, None)
             self.tick += len(values)
             for position, value in enumerate(values):
-                contact.see(kind, value, self.tick - position)
+                contact.add_link(kind, value, self.tick - position)
         if fields is not None:
             contact.fields = dict(fields)
 
@@ -109,24 +109,24 @@ class People:
         self.tick += 1
         contact = self._identify(event, by_page=by_page)
         if by_page:
-            event = self._believed(contact, event)
+            event = self._trusted_values(contact, event)
         for kind in ("email", "tracking_id", "trk_token"):
             if kind in event:
-                contact.see(kind, event[kind], self.tick)
+                contact.add_link(kind, event[kind], self.tick)
         for member, kind in (("full_name", "name"), ("phone", "phone")):
             if member in event:
-                contact.see(kind, event[member], self.tick)
+                contact.add_link(kind, event[member], self.tick)
         contact.fields |= {key: text for key, text in event.items() if key.startswith("profile")}
         self._group(contact, event)
         contact.events.append(event_id)
         return contact
 
-    def _believed(self, contact: Contact, event: dict[str, str]) -> dict[str, str]:
+    def _trusted_values(self, contact: Contact, event: dict[str, str]) -> dict[str, str]:
         """Return a page's event without values that would add to, or replace, a known one."""
         believed_event = dict(event)
         for kind in STRONG & event.keys():
             key = (kind, event[kind])
-            has_owner = any(key in owner.links for owner in self.alive())
+            has_owner = any(key in owner.links for owner in self.current_contacts())
             if key not in contact.links and (has_owner or contact.has({kind})):
                 del believed_event[kind]
         for member, kind in (("full_name", "name"), ("phone", "phone")):
@@ -139,9 +139,9 @@ class People:
         return believed_event
 
     def _identify(self, event: dict[str, str], *, by_page: bool) -> Contact:
-        tracked_contact = self._latest("tracking_id", event)
-        email_contacts = self.with_email(event["email"]) if "email" in event else []
-        token = self._latest("trk_token", event)
+        tracked_contact = self._latest_contact("tracking_id", event)
+        email_contacts = self.find_by_email(event["email"]) if "email" in event else []
+        token = self._latest_contact("trk_token", event)
         contact = tracked_contact if tracked_contact is not None else next(iter(email_contacts), None)
         if (
             tracked_contact is not None
@@ -150,22 +150,22 @@ class People:
             and not by_page
         ):
             contact = self._merge(tracked_contact, email_contacts[0])
-            token = self._latest("trk_token", event)
+            token = self._latest_contact("trk_token", event)
         if contact is not None:
             if token is not None and token is not contact and not token.has(STRONG):
                 return self._merge(contact, token)
             return contact
         if token is None:
-            return self._new()
-        return self._new() if token.has(STRONG & event.keys()) else token
+            return self._add_contact()
+        return self._add_contact() if token.has(STRONG & event.keys()) else token
 
-    def _latest(self, kind: str, event: dict[str, str]) -> Contact | None:
+    def _latest_contact(self, kind: str, event: dict[str, str]) -> Contact | None:
         key = (kind, event.get(kind, ""))
-        holders = [contact for contact in self.alive() if key in contact.links]
+        holders = [contact for contact in self.current_contacts() if key in contact.links]
         return max(holders, key=lambda contact: contact.links[key], default=None)
 
-    def _merge(self, one: Contact, other: Contact) -> Contact:
-        survivor, loser = sorted((one, other), key=lambda contact: contact.number)
+    def _merge(self, contact: Contact, other_contact: Contact) -> Contact:
+        survivor, loser = sorted((contact, other_contact), key=lambda contact: contact.number)
         for key, tick in loser.links.items():
             survivor.links[key] = max(tick, survivor.links.get(key, 0))
         survivor.emails_ever |= loser.emails_ever
@@ -193,7 +193,7 @@ class People:
             self.companies.append(company)
         return company
 
-    def _new(self) -> Contact:
+    def _add_contact(self) -> Contact:
         contact = Contact(len(self.contacts))
         self.contacts.append(contact)
         self.home[contact.number] = contact

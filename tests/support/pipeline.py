@@ -115,7 +115,7 @@ class Sent:
 Accepted = Item | Sent
 
 
-def by(sender: str, item: Item) -> Sent:
+def add_sender(sender: str, item: Item) -> Sent:
     """Return an item with its sender. Without one, items of pages' kinds count as sent by a page, others by
     an API key.
     """
@@ -147,19 +147,19 @@ class Stage:
     space_id: int
     receipts: list[int] = field(default_factory=list)
 
-    def put(self, *accepted: Accepted) -> list[int]:
+    def put(self, *items: Accepted) -> list[int]:
         """Put rows of any kind on the inbox and return their receipt ids."""
-        rows = [item if isinstance(item, Sent) else Sent(item, None) for item in accepted]
+        rows = [item if isinstance(item, Sent) else Sent(item, None) for item in items]
         return [
             self.put_row(KINDS[type(row.item)], msgspec.json.encode(row.item).decode(), sender=row.sender)
             for row in rows
         ]
 
-    def put_row(self, kind: str, payload: str, received: str = RECEIVED, sender: str | None = None) -> int:
+    def put_row(self, kind: str, payload: str, received_at: str = RECEIVED, sender: str | None = None) -> int:
         row = self.connection.execute(
             "INSERT INTO inbox (space_id, kind, sender, received_at, payload)"
             " VALUES (%s, %s, %s, %s, %s) RETURNING id",
-            (self.space_id, kind, sender or usual_sender(kind), received, payload),
+            (self.space_id, kind, sender or usual_sender(kind), received_at, payload),
         ).fetchone()
         assert row is not None
         self.receipts.append(row[0])
@@ -172,9 +172,9 @@ class Stage:
             total = total + result
         return total
 
-    def run(self, *accepted: Accepted) -> list[int]:
+    def run(self, *items: Accepted) -> list[int]:
         """Put rows on the inbox and process them as one batch. None may fail."""
-        receipts = self.put(*accepted)
+        receipts = self.put(*items)
         run_batch(self.connection, self.space_id)
         return receipts
 
@@ -189,7 +189,7 @@ class Stage:
     def values(self, table: str, column: str) -> list[Any]:
         return [row[0] for row in self.rows(table, column)]
 
-    def contact_of(self, receipt: int) -> int:
+    def find_contact(self, receipt: int) -> int:
         """Return the contact that an event is stored on."""
         return dict(self.rows("events", "id", "contact_id"))[receipt]
 

@@ -156,9 +156,9 @@ class CopiedChild(ChildProcess):
         os.close(read_end)
         self.process = LeashedProcess(pid, write_end)  # type: ignore[assignment] # the part that a supervisor uses
 
-    def _work(self, words: Sequence[str], pass_fds: tuple[int, ...]) -> int:
+    def _work(self, arguments: Sequence[str], pass_fds: tuple[int, ...]) -> int:
         self._forget_supervisor(pass_fds)
-        return run_headwater(words)
+        return run_headwater(arguments)
 
     def _forget_supervisor(self, pass_fds: tuple[int, ...]) -> None:
         """Drop the supervisor's session, signal handlers, open files and variables."""
@@ -238,9 +238,9 @@ def _set_variables(variables: Mapping[str, str]) -> None:
     failpoints._FILE = os.environ.get("HEADWATER_FAILPOINT_FILE", "")
 
 
-def _close_all_except(kept: set[int]) -> None:
+def _close_all_except(kept_numbers: set[int]) -> None:
     for entry in list(Path("/proc/self/fd").iterdir()):
-        if int(entry.name) not in kept:
+        if int(entry.name) not in kept_numbers:
             with suppress(OSError):  # the descriptor of the listing
                 os.close(int(entry.name))
 

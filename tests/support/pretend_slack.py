@@ -17,7 +17,7 @@ class PretendSlack:
 
     url: str = ""
     status: int = 200
-    taken: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    messages: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
 
 
 @contextmanager
@@ -29,7 +29,7 @@ def serve_slack() -> Iterator[PretendSlack]:
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             if pretend.status == 200:
-                pretend.taken.append(json.loads(body))
+                pretend.messages.append(json.loads(body))
             self.send_response(pretend.status)
             self.send_header("Location", "/elsewhere")
             self.send_header("Content-Length", "0")

@@ -31,7 +31,7 @@ def environment(**extra: str) -> dict[str, str]:
     return variables | {"PYTHONPATH": os.pathsep.join(places)} | extra
 
 
-def at_terminal(*command: str, **variables: str) -> str:
+def run_at_terminal(*command: str, **variables: str) -> str:
     """Run a program at a terminal until it ends successfully, and return its output."""
     terminal, child_terminal = pty.openpty()
     process = subprocess.Popen(
@@ -92,10 +92,10 @@ class Serve:
         """Return all descendant processes."""
         return psutil.Process(self.process.pid).children(recursive=True)
 
-    def named(self, word: str) -> list[psutil.Process]:
-        """Return the running direct children whose name or command line contains `word`."""
+    def find_children(self, text: str) -> list[psutil.Process]:
+        """Return the running direct children whose name or command line contains `text`."""
         children = psutil.Process(self.process.pid).children()
-        return [child for child in children if alive(child) and word in _command(child)]
+        return [child for child in children if is_alive(child) and text in _command(child)]
 
     def stop(self) -> int:
         self.process.send_signal(signal.SIGTERM)
@@ -113,7 +113,7 @@ class Serve:
         return code
 
 
-def alive(process: psutil.Process) -> bool:
+def is_alive(process: psutil.Process) -> bool:
     """Return whether a process runs. In a container without a reaper, an ended orphan may stay a zombie."""
     try:
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.support.sizes import ROOT, SOURCE
+from tests.support.sizes import ROOT
 
 TREES = {
     "product": (
@@ -69,7 +69,7 @@ MOST_PRONOUNS, MOST_PARTICIPLES = 4.0, 3.0
 """The limits per 1,000 names of variables and parameters."""
 OF = re.compile(r"^_?of_|_of$|_of_")
 MOST_OF = 30
-"""The limit for functions named `of_x` or `x_of`."""
+"""The limit for functions named `of_x` or `x_of`, except tests, whose names are sentences."""
 
 
 class Text(NamedTuple):
@@ -103,8 +103,8 @@ def python_texts(source: str) -> Iterator[Text]:
     yield from comments(source)
 
 
-def is_message(words: str) -> bool:
-    return " " in words.strip() and len(WORD.findall(words)) >= 4 and not STATEMENT.search(words)
+def is_message(text: str) -> bool:
+    return " " in text.strip() and len(WORD.findall(text)) >= 4 and not STATEMENT.search(text)
 
 
 def comments(source: str) -> Iterator[Text]:
@@ -164,12 +164,12 @@ class Prose:
         self.phrases: Counter[str] = Counter()
         self.places: list[str] = []
 
-    def add(self, place: str, text: Text) -> None:
+    def add(self, location: str, text: Text) -> None:
         self.words[text.kind] += len(WORD.findall(text.words))
         found = [match[0] for pattern in PATTERNS.values() for match in pattern.finditer(text.words)]
         self.phrases[text.kind] += len(found)
         if found:
-            self.places.append(f"{place}:{text.line} ({text.kind}): {', '.join(found)}")
+            self.places.append(f"{location}:{text.line} ({text.kind}): {', '.join(found)}")
 
     def rates(self) -> dict[str, float]:
         """Return phrases per 1,000 words, by kind and overall."""
@@ -213,7 +213,8 @@ def name_faults(trees: dict[Path, ast.Module]) -> Iterator[str]:
             yield f"names that are {title}: {rate:.1f} in 1,000, at most {most}; {crowded}"
     functions = [
         node.name for tree in trees.values() for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and OF.search(node.name)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and OF.search(node.name) and not node.name.startswith("test_")
     ]  # fmt: skip
     if len(functions) > MOST_OF:
         examples = ", ".join(functions[:20])
@@ -227,9 +228,9 @@ def faults() -> Iterator[str]:
             most = MOST if kind == "all" else MOST_OF_A_KIND
             if rate > most:
                 yield f"phrases in 1,000 words of {kind} of {tree}: {rate:.2f}, at most {most}"
-    yield from name_faults(
-        {path: ast.parse(path.read_text(encoding="utf-8")) for path in SOURCE.rglob("*.py")}
-    )
+    for places in (("src",), TREES["tests"]):
+        paths = [path for place in places for path in sorted((ROOT / place).rglob("*.py"))]
+        yield from name_faults({path: ast.parse(path.read_text(encoding="utf-8")) for path in paths})
 
 
 def main() -> int:

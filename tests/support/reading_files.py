@@ -46,7 +46,7 @@ def read_at_a_terminal(
         with open_source(str(file), None, encoding) as source:
             reading = read_file(kind, source, choices or FileChoices(), constants or {})
             run = Import(
-                make_space(), kind, reading.source, reading.columns, _unkept(),
+                make_space(), kind, reading.source, reading.columns, _no_rejected_file(),
                 notation=reading.notation, defaults=AS_OF if kind == "spend" else {},
             )  # fmt: skip
             return _rows(run)
@@ -62,13 +62,13 @@ def read_as_an_upload(kind: str, content: bytes) -> tuple[list[Any], list[dict[s
     reading = guess_reading(kind, columns, rows, make_space())
     source = RowSource(io.BytesIO(content), "csv", len(content), b"", dialect)
     run = Import(
-        make_space(), kind, source, reading.build_columns(kind), _unkept(),
+        make_space(), kind, source, reading.build_columns(kind), _no_rejected_file(),
         notation=reading.notation, defaults=AS_OF if kind == "spend" else {},
     )  # fmt: skip
     return _rows(run)
 
 
-def _unkept() -> RejectedRowFile:
+def _no_rejected_file() -> RejectedRowFile:
     return RejectedRowFile(Path("/nowhere"), dry=True)
 
 

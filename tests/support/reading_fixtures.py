@@ -52,7 +52,7 @@ class Api:
         return response.json()["errors"]
 
 
-def shown_in_journeys(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def journey_items(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return a contact's event items as journeys show them: with the currency of their amounts."""
     return [
         {**item, "currency": "USD", "amount_in_space_currency": item["amount"]}

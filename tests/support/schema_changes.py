@@ -103,14 +103,18 @@ def read_schema(connection: psycopg.Connection[Any]) -> Schema:
     )
 
 
-def breaking(before: Schema, after: Schema) -> list[str]:
+def breaking(old_schema: Schema, new_schema: Schema) -> list[str]:
     """List the changes that could break statements that worked before."""
-    return [*_of_columns(before, after), *_of_rules(before, after), *_of_names(before, after)]
+    return [
+        *_column_changes(old_schema, new_schema),
+        *_rule_changes(old_schema, new_schema),
+        *_name_changes(old_schema, new_schema),
+    ]
 
 
-def _of_columns(before: Schema, after: Schema) -> Iterator[str]:
-    for (table, name), was in before.columns.items():
-        now = after.columns.get((table, name))
+def _column_changes(old_schema: Schema, new_schema: Schema) -> Iterator[str]:
+    for (table, name), was in old_schema.columns.items():
+        now = new_schema.columns.get((table, name))
         if now is None:
             yield f"{table}.{name} is gone"
         elif now.type != was.type:
@@ -121,29 +125,29 @@ def _of_columns(before: Schema, after: Schema) -> Iterator[str]:
             yield f"{table}.{name} can no longer be null"
         elif now.is_generated and not was.is_generated:
             yield f"{table}.{name} can no longer be written"
-    for (table, name), now in after.columns.items():
-        is_new = (table, name) not in before.columns and table in before.tables
+    for (table, name), now in new_schema.columns.items():
+        is_new = (table, name) not in old_schema.columns and table in old_schema.tables
         if is_new and not now.can_be_left_out:
             yield f"{table}.{name} is new and cannot be left out"
 
 
-def _of_rules(before: Schema, after: Schema) -> Iterator[str]:
-    for (table, name), was in before.rules.items():
-        now = after.rules.get((table, name))
-        if now is None and was.kind in FOUND_BY and table in after.tables:
+def _rule_changes(old_schema: Schema, new_schema: Schema) -> Iterator[str]:
+    for (table, name), was in old_schema.rules.items():
+        now = new_schema.rules.get((table, name))
+        if now is None and was.kind in FOUND_BY and table in new_schema.tables:
             yield f"{table}: {name} is gone, by which ON CONFLICT finds rows"
         elif now is not None and now.definition != was.definition:
             yield f"{table}: {name} is another rule now"
-    for (table, name), now in after.rules.items():
-        if table not in before.tables or (table, name) in before.rules:
+    for (table, name), now in new_schema.rules.items():
+        if table not in old_schema.tables or (table, name) in old_schema.rules:
             continue
-        columns = {column for holder, column in before.columns if holder == table}
+        columns = {column for holder, column in old_schema.columns if holder == table}
         # The previous version leaves new columns empty, so its rows never conflict in them.
         is_for_old = now.columns <= columns if now.kind in FOUND_BY else now.columns & columns
         if not now.columns or is_for_old:
             yield f"{table}: {name} is a new rule for what was there before"
 
 
-def _of_names(before: Schema, after: Schema) -> Iterator[str]:
-    for name in sorted(before.names - after.names):
+def _name_changes(old_schema: Schema, new_schema: Schema) -> Iterator[str]:
+    for name in sorted(old_schema.names - new_schema.names):
         yield f"{name} is gone"

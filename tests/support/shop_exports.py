@@ -38,7 +38,7 @@ CANCELLED, UNPAID, TEST = "The order was cancelled.", "The order is not paid.", 
 
 
 @dataclass
-class Expected:
+class ExpectedImport:
     """The expected result of importing the export."""
 
     orders: int = 0
@@ -46,13 +46,13 @@ class Expected:
     """By currency, before refunds."""
     refunds: defaultdict[str, Decimal] = field(default_factory=lambda: defaultdict(Decimal))
     sources: Counter[str] = field(default_factory=Counter[str])
-    refused: Counter[str] = field(default_factory=Counter[str])
+    refusals: Counter[str] = field(default_factory=Counter[str])
     rows: int = 0
     """Rows in the table: one for each item of each order."""
 
 
-def write_shopify(path: Path, orders: int, seed: str = "shopify") -> Expected:
-    expected, dice = Expected(), Random(seed)
+def write_shopify(path: Path, orders: int, seed: str = "shopify") -> ExpectedImport:
+    expected, dice = ExpectedImport(), Random(seed)
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, SHOPIFY_HEADER)
         writer.writeheader()
@@ -63,7 +63,7 @@ def write_shopify(path: Path, orders: int, seed: str = "shopify") -> Expected:
     return expected
 
 
-def _write_order(number: int, dice: Random, expected: Expected) -> Iterator[dict[str, str]]:
+def _write_order(number: int, dice: Random, expected: ExpectedImport) -> Iterator[dict[str, str]]:
     total = Decimal(dice.randrange(0, 50_000)) / 100
     offset = timezone(timedelta(hours=dice.choice((-8, 0, 2, 5.5))))
     moment = (_BEGIN + timedelta(seconds=number * 600)).astimezone(offset)
@@ -85,7 +85,7 @@ def _write_order(number: int, dice: Random, expected: Expected) -> Iterator[dict
 
 
 def _age(
-    order: dict[str, str], total: Decimal, source: str, dice: Random, expected: Expected
+    order: dict[str, str], total: Decimal, source: str, dice: Random, expected: ExpectedImport
 ) -> dict[str, str]:
     """Give an order one of the fates of a year, and count it."""
     fate, currency, refunded_amount = dice.random(), order["Currency"], Decimal(0)
@@ -114,7 +114,7 @@ def _age(
         source = ""
     order["Refunded Amount"] = order["Refunded Amount"] if reason else f"{refunded_amount:.2f}"
     if reason:
-        expected.refused[reason] += 1
+        expected.refusals[reason] += 1
         return order
     expected.orders += 1
     expected.revenue[currency] += total

@@ -25,7 +25,7 @@ def make_side(
 
 
 @pytest.fixture(scope="module")
-def unchanged(
+def shared_sides(
     request: pytest.FixtureRequest, server: Running, database_url: str
 ) -> Iterator[tuple[Any, Any]]:
     """Two Spaces shared by all tests that only read."""
@@ -34,23 +34,23 @@ def unchanged(
         request.module.making_sides(server, connection) as make,
     ):
         first_side = make()
-        yield first_side, make(twin_of=first_side)
+        yield first_side, make(original=first_side)
 
 
 @pytest.fixture
 def sides(request: pytest.FixtureRequest, make_side: MakeSide) -> tuple[Any, Any]:
     """Two Spaces: new ones unless the test only reads."""
     if request.module.only_reads(request):
-        return request.getfixturevalue("unchanged")
+        return request.getfixturevalue("shared_sides")
     first_side = make_side()
-    return first_side, make_side(twin_of=first_side)
+    return first_side, make_side(original=first_side)
 
 
 @pytest.fixture
-def mine(sides: tuple[Any, Any]) -> Any:
+def side(sides: tuple[Any, Any]) -> Any:
     return sides[0]
 
 
 @pytest.fixture
-def other(sides: tuple[Any, Any]) -> Any:
+def other_side(sides: tuple[Any, Any]) -> Any:
     return sides[1]

@@ -59,10 +59,10 @@ class Site:
             f"{self.base_url}/t", content=content, headers=request_headers, timeout=PATIENCE_SECONDS
         )
 
-    def report(self, *items: Any, token: str | None = "tok-1", **more: Any) -> httpx.Response:
+    def report(self, *items: Any, token: str | None = "tok-1", **members: Any) -> httpx.Response:
         """Post these items, with optional `headers` and further members of the body."""
-        headers = more.pop("headers", {})
-        body = {"site": self.key, "items": list(items), **more}
+        headers = members.pop("headers", {})
+        body = {"site": self.key, "items": list(items), **members}
         return self.post(body if token is None else {**body, "token": token}, **headers)
 
     def rows(self) -> list[tuple[str, dict[str, Any]]]:

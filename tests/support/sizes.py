@@ -29,7 +29,7 @@ def statements(tree: ast.AST) -> Iterator[ast.stmt]:
             yield from statements(node)
 
 
-def oversized(path: Path, name: str) -> Iterator[tuple[str, str]]:
+def find_oversized(path: Path, name: str) -> Iterator[tuple[str, str]]:
     """Yield the functions and the module above a limit in one file, with their sizes."""
     all_statements = list(statements(ast.parse(path.read_text(encoding="utf-8"))))
     sizes = {name: (len(all_statements), MODULE_STATEMENTS)}
@@ -41,7 +41,7 @@ def oversized(path: Path, name: str) -> Iterator[tuple[str, str]]:
             yield location, f"{size} statements, at most {limit}"
 
 
-def crowded(source: Path) -> Iterator[tuple[str, str]]:
+def find_crowded(source: Path) -> Iterator[tuple[str, str]]:
     """Yield the folders with too many modules, and the source root if it has too many packages."""
     modules = Counter(path.parent for path in source.rglob("*.py") if path.name != "__init__.py")
     for folder, count in sorted(modules.items()):
@@ -68,9 +68,9 @@ def main() -> int:
         location: size
         for folder in FOLDERS
         for path in sorted((ROOT / folder).rglob("*.py"))
-        for location, size in oversized(path, path.relative_to(ROOT).as_posix())
+        for location, size in find_oversized(path, path.relative_to(ROOT).as_posix())
     }
-    faults_by_location |= dict(crowded(SOURCE)) | dict(unformatted(SOURCE))
+    faults_by_location |= dict(find_crowded(SOURCE)) | dict(unformatted(SOURCE))
     faults = [
         f"{location}: {faults_by_location[location]}"
         for location in faults_by_location

@@ -24,7 +24,7 @@ FILLINGS: tuple[dict[str, str], ...] = (
 
 
 @cache
-def parsed(sql: str) -> tuple[Any, ...]:
+def parse_statements(sql: str) -> tuple[Any, ...]:
     """Return the statements in a piece of SQL. Return none for a fragment. Parameters become strings."""
     text = PARAMETER.sub("'bound'", sql).strip().rstrip(";")
     for filling in FILLINGS:
@@ -51,7 +51,7 @@ def nodes(tree: Any) -> Iterator[Any]:
             yield from nodes(getattr(tree, name))
 
 
-def of_kind(tree: Any, *kinds: type) -> list[Any]:
+def find_nodes(tree: Any, *kinds: type) -> list[Any]:
     return [node for node in nodes(tree) if isinstance(node, kinds)]
 
 
@@ -59,12 +59,12 @@ def calls(tree: Any, volatility: Volatility, kinds: str) -> bool:
     """Return whether a tree calls a function of one of these volatilities."""
     return any(
         volatility.get(f"{call.funcname[-1].sval}/{len(call.args or ())}", "i") in kinds
-        for call in of_kind(tree, ast.FuncCall)
+        for call in find_nodes(tree, ast.FuncCall)
     )
 
 
 def writes(tree: Any) -> list[Any]:
-    return of_kind(tree, ast.InsertStmt, ast.UpdateStmt, ast.DeleteStmt)
+    return find_nodes(tree, ast.InsertStmt, ast.UpdateStmt, ast.DeleteStmt)
 
 
 def changes(write: Any) -> list[Any]:
@@ -78,15 +78,15 @@ def changes(write: Any) -> list[Any]:
 
 
 def tables_in(tree: Any) -> list[Any]:
-    cte_names = {cte.ctename for cte in of_kind(tree, ast.CommonTableExpr)}
-    return [table for table in of_kind(tree, ast.RangeVar) if table.relname not in cte_names]
+    cte_names = {cte.ctename for cte in find_nodes(tree, ast.CommonTableExpr)}
+    return [table for table in find_nodes(tree, ast.RangeVar) if table.relname not in cte_names]
 
 
-def locked(select: Any, clause: Any) -> set[str]:
+def locked_tables(select: Any, clause: Any) -> set[str]:
     """Return the tables whose rows a query locks: those that it names, or all."""
     names = {table.relname for table in clause.lockedRels or ()}
     return {
         table.relname
-        for table in of_kind(select.fromClause, ast.RangeVar)
+        for table in find_nodes(select.fromClause, ast.RangeVar)
         if not names or (table.alias.aliasname if table.alias else table.relname) in names
     }

@@ -25,7 +25,7 @@ SPENT = ((5, "DE"), (6, "FR"), (7, ""))
 """Amounts and countries of the ledger's rows."""
 
 
-def everything_of(stage: Stage) -> dict[str, list[str]]:
+def read_all_rows(stage: Stage) -> dict[str, list[str]]:
     """Return every row of a Space, by table. The time of a key's last use is left out, because it is written
     after the answer to the request that used the key.
     """
@@ -89,7 +89,7 @@ def add_journey(stage: Stage, client: httpx.Client) -> dict[str, list[Any]]:
     stage.hit(sharing_id, stage.visit(sharing_id), url=tag)
     stage.event(sharing_id)
     ignored_name = {"name": tag, "reason": "unknown_event", "times": 1, "last_day": "2026-05-13"}
-    stage._insert("ignored_names", ignored_name, returning="name")
+    stage._insert("ignored_names", ignored_name, column="name")
     company = {"company_id": company_id}
     events = [stage.event(contact_id, **company, event_name="custom_event_1")]
     for n in range(3):
@@ -126,7 +126,7 @@ def _add_exports(stage: Stage, tag: str) -> dict[str, list[Any]]:
         "company_export": [stage.export("companies", tag)],
         "export_schedule": [schedule_id],
         **{
-            f"{kind}_import": [stage.imported(kind, name=tag)]
+            f"{kind}_import": [stage.add_import(kind, name=tag)]
             for kind in ("events", "orders", "contacts", "touchpoints", "spend", "ads")
         },
     }
@@ -147,16 +147,16 @@ def _add_forwarding(stage: Stage, contact_id: int, events: list[int], tag: str) 
     """
     destination_ids = [stage.destination(status="held", name=tag) for _ in range(2)]
     delivery_ids = [
-        stage.forwarded(destination_id, event_id, error=tag)
+        stage.add_delivery(destination_id, event_id, error=tag)
         for destination_id in destination_ids
         for event_id in events
     ]
     stage.attempt(delivery_ids[0], error=tag)
     for destination_id in destination_ids:
         columns = {"status": "delivered", "sent_amount": 9, "sent_currency": "EUR"}
-        stage.forwarded(destination_id, stage.event(contact_id, event_time="now"), **columns)
+        stage.add_delivery(destination_id, stage.event(contact_id, event_time="now"), **columns)
     young = [
-        stage.forwarded(destination_ids[0], stage.event(contact_id, event_time="now"), error=tag)
+        stage.add_delivery(destination_ids[0], stage.event(contact_id, event_time="now"), error=tag)
         for _ in range(3)
     ]
     return {
@@ -185,33 +185,33 @@ def _stored_columns(stage: Stage, table: str) -> list[str]:
     return [name for (name,) in rows]
 
 
-def add_twins(mine: Stage, other: Stage) -> None:
+def add_twins(stage: Stage, twin_stage: Stage) -> None:
     """Copy all rows of a Space to another one, with the same ids and other contents."""
     twin = dict.fromkeys(
         ("name", "phone", "location", "event_url", "url", "campaign_name", "profile_field_1", "error"), TWIN
     )
-    changes = {**twin, "space_id": other.space_id, "amount": 77}
+    changes = {**twin, "space_id": twin_stage.space_id, "amount": 77}
     for table in (
         "companies", "contacts", "contact_identifiers", "events", "touchpoints", "visits", "hits",
         "tag_sets", "inbox", "exports", "export_schedules", "ad_names", "spend", "rates",
         "destinations", "deliveries", "delivery_attempts", "spend_connections",
         "watched_files", "ignored_names",
     ):  # fmt: skip
-        columns = _stored_columns(other, table)
+        columns = _stored_columns(twin_stage, table)
         values = ", ".join(f"(copy).{column}" for column in columns)
-        other.connection.execute(
+        twin_stage.connection.execute(
             f"INSERT INTO {table} ({', '.join(columns)}) OVERRIDING SYSTEM VALUE SELECT {values}"
             f" FROM (SELECT jsonb_populate_record(r, %s) AS copy FROM {table} r"
             " WHERE r.space_id = %s) copies",
-            (Jsonb(changes), mine.space_id),
+            (Jsonb(changes), stage.space_id),
         )
-    other.connection.execute(
+    twin_stage.connection.execute(
         "UPDATE companies SET domain = 'twin.' || domain, external_id = 'twin' || external_id"
         " WHERE space_id = %s",
-        (other.space_id,),
+        (twin_stage.space_id,),
     )
-    other.connection.execute(
+    twin_stage.connection.execute(
         "UPDATE contact_identifiers SET value = %s WHERE space_id = %s"
         " AND kind IN ('phone', 'name', 'location', 'trk_token')",
-        (TWIN, other.space_id),
+        (TWIN, twin_stage.space_id),
     )

@@ -17,7 +17,7 @@ _pause = threading.Event()
 def wait_until(
     condition: Callable[[], object],
     seconds: float = PATIENCE_SECONDS,
-    what: str = "the condition",
+    description: str = "the condition",
     pause: Callable[[], object] = lambda: _pause.wait(0.01),
 ) -> None:
     """Return as soon as `condition` holds. Fail when it doesn't within `seconds`. Pass a `pause` that keeps a
@@ -25,5 +25,5 @@ def wait_until(
     """
     deadline = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < deadline, f"waited in vain: {what}"
+        assert time.monotonic() < deadline, f"waited in vain: {description}"
         pause()

@@ -46,14 +46,14 @@ def read(kind: str, body: Any, **options: Any) -> WebhookOutcome:
     return finish(draft, buyer, RECEIVED)
 
 
-def event_of(kind: str, body: Any, **options: Any) -> dict[str, Any]:
+def map_event(kind: str, body: Any, **options: Any) -> dict[str, Any]:
     """Return the event of a body, without members that have their defaults."""
     outcome = read(kind, body, **options)
     assert outcome.event is not None, outcome
     return json.loads(msgspec.json.encode(outcome.event))
 
 
-def refund_of(kind: str, body: Any, **options: Any) -> dict[str, Any]:
+def map_refund(kind: str, body: Any, **options: Any) -> dict[str, Any]:
     """Return the refund of a body, without members that have their defaults."""
     outcome = read(kind, body, **options)
     assert outcome.refund is not None, outcome

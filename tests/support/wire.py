@@ -18,7 +18,7 @@ CHUNK = 64 * 1024
 
 
 @dataclass(frozen=True)
-class Received:
+class ReceivedRequest:
     """A request that was read completely."""
 
     method: str
@@ -27,7 +27,7 @@ class Received:
     headers: Mapping[str, str]
     """Names in lower case."""
     body: bytes
-    at: float
+    time: float
     """When it had been read, by time.monotonic()."""
 
     def json(self) -> Any:
@@ -55,10 +55,10 @@ class Wire:
         if self.stopping.wait(seconds):
             raise Disconnected
 
-    def pour(self, pieces: Iterable[bytes], interval: float = 0) -> None:
+    def pour(self, chunks: Iterable[bytes], interval: float = 0) -> None:
         """Send the chunks, for at most LONGEST_SECONDS."""
         deadline = time.monotonic() + LONGEST_SECONDS
-        for chunk in pieces:
+        for chunk in chunks:
             self.send(chunk)
             self.pause(interval)
             if time.monotonic() > deadline:
@@ -70,7 +70,7 @@ class Wire:
         raise Disconnected
 
 
-def read_request(connection: socket.socket) -> Received:
+def read_request(connection: socket.socket) -> ReceivedRequest:
     data = b""
     while b"\r\n\r\n" not in data:
         data += _more(connection)
@@ -82,7 +82,7 @@ def read_request(connection: socket.socket) -> Received:
     assert "transfer-encoding" not in headers, "calls to platforms have a length"
     while len(body) < int(headers.get("content-length", "0")):
         body += _more(connection)
-    return Received(method, target, headers, body, time.monotonic())
+    return ReceivedRequest(method, target, headers, body, time.monotonic())
 
 
 def _more(connection: socket.socket) -> bytes:

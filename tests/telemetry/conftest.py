@@ -35,7 +35,7 @@ WATCHED = "SELECT FROM alert_watches WHERE space_id = %(space_id)s"
 
 
 @dataclass(frozen=True)
-class Observed:
+class Observation:
     """The results."""
 
     collected: Collector
@@ -47,13 +47,13 @@ class Observed:
 
 
 @pytest.fixture(scope="session")
-def observed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Observed]:
+def observation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Observation]:
     """The installation after an event was tracked, processed, forwarded, reported, exported and requested."""
     data_dir = install(tmp_path_factory.mktemp("observed") / "data")
     success = Answer(body={"events_received": 1})
     with (
         collector() as collection,
-        FakePlatform(otherwise=success) as meta,
+        FakePlatform(default=success) as meta,
         Serve(
             data_dir, HEADWATER_META_URL=meta.url, HEADWATER_RATE_LIMIT_FACTOR="1000",
             OTEL_EXPORTER_OTLP_ENDPOINT=collection.url, **TELEMETRY,
@@ -72,10 +72,10 @@ def observed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Observed]:
             with connect(application, connection, stage.space_id) as assistant:
                 _ask(assistant)
             wait_until(lambda: connection.execute(WATCHED, space).fetchone() is not None)
-        wait_until(lambda: len(collection.named("POST /mcp/{space_id}/public-api")) == 2)
+        wait_until(lambda: len(collection.find_spans("POST /mcp/{space_id}/public-api")) == 2)
         metrics = httpx.get(f"{application.base_url}/metrics", timeout=PATIENCE_SECONDS).text
         code = serve.stop()
-        yield Observed(collection, metrics, serve.log.read_text(), code)
+        yield Observation(collection, metrics, serve.log.read_text(), code)
 
 
 def _work(client: httpx.Client) -> None:

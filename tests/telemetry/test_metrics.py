@@ -44,7 +44,7 @@ def test_names_go_by_the_conventions(name: str) -> None:
     assert name.endswith("_total") == (metric.kind == "counter")
     assert metric.kind != "histogram" or name.endswith("_seconds")
     assert not {*NOT_BASE_UNITS, "counter", "gauge", "histogram"} & set(name.split("_"))
-    assert metric.about
+    assert metric.help_text
     assert not set(metric.labels) & {"job", "instance", "le", "quantile"}
 
 

@@ -19,20 +19,20 @@ from headwater.base.telemetry.otlp import Signals, read_signals
 from tests.support.collector import CollectedSpan
 from tests.support.declared_metrics import declared_metrics
 from tests.support.processes import environment
-from tests.telemetry.conftest import EMAIL, PARENT, TRACE, Observed
+from tests.telemetry.conftest import EMAIL, PARENT, TRACE, Observation
 from tests.telemetry.monitoring import expressions, promtool
 
 ENDPOINT = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:4318"}
 
 
-def only(spans: list[CollectedSpan]) -> CollectedSpan:
+def single_span(spans: list[CollectedSpan]) -> CollectedSpan:
     assert len(spans) == 1, spans
     return spans[0]
 
 
-def test_it_works(observed: Observed) -> None:
+def test_it_works(observation: Observation) -> None:
     """A request continues its sender's trace, and every kind of process reports its work."""
-    accepted_span, refused_span = observed.collected.named("POST /public-api/v1/events/track")
+    accepted_span, refused_span = observation.collected.find_spans("POST /public-api/v1/events/track")
     assert (accepted_span.trace_id, accepted_span.parent_id, accepted_span.kind) == (TRACE, PARENT, "server")
     assert accepted_span.attributes == {
         "http.request.method": "POST", "http.route": "/public-api/v1/events/track",
@@ -40,30 +40,30 @@ def test_it_works(observed: Observed) -> None:
     }  # fmt: skip
     assert refused_span.attributes["http.response.status_code"] == 422
     assert refused_span.trace_id != TRACE
-    batch = only(observed.collected.named("pipeline batch"))
+    batch = single_span(observation.collected.find_spans("pipeline batch"))
     assert batch.attributes == {"headwater.space_id": 1, "headwater.rows": 1}
     assert batch.process["service.name"] == "headwater"
     assert batch.process["deployment.environment"] == "test"
     assert batch.process["service.instance.id"].endswith("/worker-1")
-    assert only(observed.collected.named("export")).attributes["headwater.kind"] == "contacts"
-    assert observed.code == 0
+    assert single_span(observation.collected.find_spans("export")).attributes["headwater.kind"] == "contacts"
+    assert observation.code == 0
 
 
-def test_a_report_is_a_part_of_its_request(observed: Observed) -> None:
-    request = only(observed.collected.named("GET /public-api/v1/reports"))
-    report = only(observed.collected.named("report"))
-    spans_by_id = {span.span_id: span for span in observed.collected.spans}
+def test_a_report_is_a_part_of_its_request(observation: Observation) -> None:
+    request = single_span(observation.collected.find_spans("GET /public-api/v1/reports"))
+    report = single_span(observation.collected.find_spans("report"))
+    spans_by_id = {span.span_id: span for span in observation.collected.spans}
     connection = spans_by_id[report.parent_id]
     assert (connection.name, connection.kind) == ("postgresql", "client")
     assert connection.parent_id == request.span_id
     assert request.attributes["headwater.space_id"] == 1
 
 
-def test_a_delivery_has_its_call(observed: Observed) -> None:
-    delivery = only(observed.collected.named("delivery"))
+def test_a_delivery_has_its_call(observation: Observation) -> None:
+    delivery = single_span(observation.collected.find_spans("delivery"))
     assert delivery.attributes["headwater.platform"] == "meta"
     assert delivery.process["service.instance.id"].endswith("/worker-1-forwarder")
-    call = only([span for span in observed.collected.named("POST") if span.kind == "client"])
+    call = single_span([span for span in observation.collected.find_spans("POST") if span.kind == "client"])
     assert call.parent_id == delivery.span_id
     assert call.attributes == {
         "http.request.method": "POST", "server.address": "127.0.0.1",
@@ -71,43 +71,45 @@ def test_a_delivery_has_its_call(observed: Observed) -> None:
     }  # fmt: skip
 
 
-def test_a_tool_of_assistants_is_a_part_of_its_request(observed: Observed) -> None:
-    tool = only(observed.collected.named("tools/call get_space"))
-    assert tool.parent_id == only(to_assistants(observed, 200)).span_id
+def test_a_tool_of_assistants_is_a_part_of_its_request(observation: Observation) -> None:
+    tool = single_span(observation.collected.find_spans("tools/call get_space"))
+    assert tool.parent_id == single_span(assistant_requests(observation, 200)).span_id
 
 
-def to_assistants(observed: Observed, status: int) -> list[CollectedSpan]:
+def assistant_requests(observation: Observation, status: int) -> list[CollectedSpan]:
     """Return the assistants' requests that were answered with a status."""
-    requests = observed.collected.named("POST /mcp/{space_id}/public-api")
+    requests = observation.collected.find_spans("POST /mcp/{space_id}/public-api")
     return [request for request in requests if request.attributes["http.response.status_code"] == status]
 
 
-def test_only_work_is_told_of(observed: Observed) -> None:
+def test_only_work_is_told_of(observation: Observation) -> None:
     """Neither polls for work nor health checks are traced."""
-    roots = {span.name for span in observed.collected.spans if not span.parent_id}
+    roots = {span.name for span in observation.collected.spans if not span.parent_id}
     assert not roots & {"postgresql", "GET /readyz", "GET /metrics"}
 
 
-def test_nothing_personal_leaves(observed: Observed) -> None:
-    assert len(observed.collected.texts) > 10
-    for text in observed.collected.texts:
+def test_nothing_personal_leaves(observation: Observation) -> None:
+    assert len(observation.collected.texts) > 10
+    for text in observation.collected.texts:
         for personal in (EMAIL, "EAAB-token", "trk_sk_", "trk_mcp_", "this%20year", "127.0.0.1:"):
             assert personal.encode() not in text, text
-    request_span = only(observed.collected.named("GET /public-api/v1/contacts/by-email/{email}"))
+    request_span = single_span(
+        observation.collected.find_spans("GET /public-api/v1/contacts/by-email/{email}")
+    )
     assert request_span.attributes["http.route"] == "/public-api/v1/contacts/by-email/{email}"
-    assert sum(span.events for span in observed.collected.spans) == 0
+    assert sum(span.events for span in observation.collected.spans) == 0
 
 
-def test_lines_of_the_log_name_their_trace(observed: Observed) -> None:
-    lines = [json.loads(line) for line in observed.log.splitlines()]
+def test_lines_of_the_log_name_their_trace(observation: Observation) -> None:
+    lines = [json.loads(line) for line in observation.log.splitlines()]
     (line,) = [line for line in lines if line["event"] == "assistant_refused"]
-    refused_span = only(to_assistants(observed, 401))
-    spans = {span.span_id: span for span in observed.collected.spans}
+    refused_span = single_span(assistant_requests(observation, 401))
+    spans = {span.span_id: span for span in observation.collected.spans}
     assert line["trace_id"] == refused_span.trace_id == spans[line["span_id"]].trace_id
 
 
-def test_counters_come_as_metrics(observed: Observed) -> None:
-    metrics = observed.collected.metrics
+def test_counters_come_as_metrics(observation: Observation) -> None:
+    metrics = observation.collected.metrics
     assert metrics["api-1", "headwater_accepted_rows"] == {"": 1}
     assert metrics["worker-1", "headwater_processed_rows"]["taken"] == 1
     assert metrics["worker-1", "headwater_batch_seconds"] == {"": 1}
@@ -115,11 +117,11 @@ def test_counters_come_as_metrics(observed: Observed) -> None:
     assert metrics["worker-1-exporter", "headwater_export_attempts"]["completed"] == 1
 
 
-def test_metrics_tell_of_every_process(observed: Observed) -> None:
+def test_metrics_tell_of_every_process(observation: Observation) -> None:
     """Any API process reports the metrics of every process on the machine."""
     values = {
         (sample.name, *sample.labels.values()): sample.value
-        for family in text_string_to_metric_families(observed.metrics)
+        for family in text_string_to_metric_families(observation.metrics)
         for sample in family.samples
     }
     assert values["headwater_accepted_rows_total",] == 1
@@ -134,21 +136,21 @@ def test_metrics_tell_of_every_process(observed: Observed) -> None:
         assert values["headwater_process_starts_total", process] == 1
 
 
-def test_it_tells_nothing_that_is_not_declared(observed: Observed) -> None:
+def test_it_tells_nothing_that_is_not_declared(observation: Observation) -> None:
     label_names = {
         name: labels for metric in declared_metrics().values()
         for name, labels in metric.series().items()
     }  # fmt: skip
-    for family in text_string_to_metric_families(observed.metrics):
+    for family in text_string_to_metric_families(observation.metrics):
         for sample in family.samples:
             assert set(sample.labels) == label_names[sample.name], sample
 
 
-def test_every_panel_of_counts_has_series_before_the_first_event(observed: Observed) -> None:
+def test_every_panel_of_counts_has_series_before_the_first_event(observation: Observation) -> None:
     """This includes series that are still zero: an increase from nothing to one would not be visible."""
     counter_names_present = {
         sample.name
-        for family in text_string_to_metric_families(observed.metrics)
+        for family in text_string_to_metric_families(observation.metrics)
         for sample in family.samples
         if family.type == "counter"
     }
@@ -158,8 +160,8 @@ def test_every_panel_of_counts_has_series_before_the_first_event(observed: Obser
     assert counter_names <= counter_names_present
 
 
-def test_promtool_finds_nothing_to_say(observed: Observed) -> None:
-    assert promtool("check", "metrics", text=observed.metrics) == ""
+def test_promtool_finds_nothing_to_say(observation: Observation) -> None:
+    assert promtool("check", "metrics", text=observation.metrics) == ""
 
 
 @pytest.mark.parametrize(
@@ -183,7 +185,7 @@ def test_variables_say_what_is_sent(variables: dict[str, str], signals: Signals 
 
 
 @pytest.mark.parametrize(
-    ("variables", "why"),
+    ("variables", "message"),
     [
         ({"OTEL_TRACES_EXPORTER": "zipkin"}, "OTEL_TRACES_EXPORTER: must be otlp or none"),
         (ENDPOINT | {"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"},
@@ -192,8 +194,8 @@ def test_variables_say_what_is_sent(variables: dict[str, str], signals: Signals 
          "OTEL_EXPORTER_OTLP_METRICS_PROTOCOL: must be http/protobuf"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_had_is_refused(variables: dict[str, str], why: str) -> None:
-    with pytest.raises(SettingError, match=f"^{why}$"):
+def test_what_cannot_be_had_is_refused(variables: dict[str, str], message: str) -> None:
+    with pytest.raises(SettingError, match=f"^{message}$"):
         read_signals(variables)
 
 

@@ -26,7 +26,7 @@ EVENTS = 5
 RELOADS = campaign_size("HEADWATER_RELOADS", 1, 2)
 
 
-def counted(url: str, name: str, **labels: str) -> float:
+def read_count(url: str, name: str, **labels: str) -> float:
     """Return a count as any process reports it."""
     text = httpx.get(f"{url}/metrics", timeout=PATIENCE_SECONDS).text
     values = [
@@ -36,12 +36,12 @@ def counted(url: str, name: str, **labels: str) -> float:
     return sum(values)
 
 
-def accepted(url: str) -> float:
-    return counted(url, "headwater_accepted_rows_total")
+def accepted_rows(url: str) -> float:
+    return read_count(url, "headwater_accepted_rows_total")
 
 
-def processed(url: str) -> float:
-    return counted(url, "headwater_processed_rows_total", outcome="taken")
+def processed_rows(url: str) -> float:
+    return read_count(url, "headwater_processed_rows_total", outcome="taken")
 
 
 def send(url: str, key: str) -> None:
@@ -54,12 +54,12 @@ def send(url: str, key: str) -> None:
         assert answer.status_code == 202
 
 
-def kill_each(serve: Serve, word: str) -> None:
-    victims = serve.named(word)
+def kill_each(serve: Serve, role: str) -> None:
+    victims = serve.find_children(role)
     for victim in victims:
         victim.kill()
-        wait_until(lambda gone=victim.pid: gone not in [process.pid for process in serve.named(word)])
-        wait_until(lambda: len(serve.named(word)) == len(victims))
+        wait_until(lambda gone=victim.pid: gone not in [process.pid for process in serve.find_children(role)])
+        wait_until(lambda: len(serve.find_children(role)) == len(victims))
 
 
 def other_worker_counts(url: str, data_dir: Path) -> None:
@@ -69,14 +69,14 @@ def other_worker_counts(url: str, data_dir: Path) -> None:
     with Serve(data_dir, "--metrics", f"127.0.0.1:{port}", command="worker") as worker:
         worker_url = f"http://127.0.0.1:{port}"
         wait_until(lambda: worker.process.poll() is not None or answers(worker_url))
-        assert counted(worker_url, "headwater_process_starts_total", process="worker") == 1
-        assert counted(url, "headwater_process_starts_total", process="worker") == 2 + RELOADS
+        assert read_count(worker_url, "headwater_process_starts_total", process="worker") == 1
+        assert read_count(url, "headwater_process_starts_total", process="worker") == 2 + RELOADS
         assert worker.stop() == 0
 
 
-def answers(at: str) -> bool:
+def answers(url: str) -> bool:
     try:
-        return httpx.get(at).status_code == 200
+        return httpx.get(url).status_code == 200
     except httpx.TransportError:
         return False
 
@@ -89,8 +89,8 @@ def generations(data_dir: Path) -> int:
 def count_on(url: str, key: str, batches: int) -> None:
     """Send another batch, and check the sums of all batches so far."""
     send(url, key)
-    assert accepted(url) == batches * EVENTS
-    wait_until(lambda: processed(url) == batches * EVENTS)
+    assert accepted_rows(url) == batches * EVENTS
+    wait_until(lambda: processed_rows(url) == batches * EVENTS)
 
 
 def test_it_works(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_it_works(tmp_path: Path) -> None:
             assert run_command("reload", *data_options).returncode == 0
             count_on(url, key, 3 + number)
             assert generations(data_dir) == 2  # for a while there were two of each
-        assert counted(url, "headwater_process_starts_total", process="api") == 2 + RELOADS
+        assert read_count(url, "headwater_process_starts_total", process="api") == 2 + RELOADS
         other_worker_counts(url, data_dir)
         assert serve.stop() == 0
 

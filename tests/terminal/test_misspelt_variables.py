@@ -29,9 +29,9 @@ def test_it_works(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     )
 
 
-@pytest.mark.parametrize(("word", "name"), CASES)
-def test_every_setting(word: str, name: str, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    monkeypatch.setenv(PREFIX + word.upper(), "1")
+@pytest.mark.parametrize(("misspelling", "name"), CASES)
+def test_every_setting(misspelling: str, name: str, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    monkeypatch.setenv(PREFIX + misspelling.upper(), "1")
     assert main(["check"]) == 2
     assert PREFIX + name.upper() in capsys.readouterr().err
 

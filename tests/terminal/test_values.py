@@ -26,7 +26,7 @@ def test_it_works() -> None:
 
 
 @pytest.mark.parametrize(
-    ("read", "text"),
+    ("read_value", "text"),
     [
         (values.port, "65536"),
         (values.port, "-1"),
@@ -41,13 +41,13 @@ def test_it_works() -> None:
         (values.moment, "2026-11-22T03:30:00"),
     ],
 )
-def test_beyond_the_bounds(read: object, text: str) -> None:
-    assert callable(read)
+def test_beyond_the_bounds(read_value: object, text: str) -> None:
+    assert callable(read_value)
     with pytest.raises(argparse.ArgumentTypeError):
-        read(text)
+        read_value(text)
 
 
-@pytest.mark.parametrize(("texts", "why"), [(["a"], "KEY=VALUE"), (["a=1", "a=2"], "given twice")])
-def test_pairs_that_are_none(texts: list[str], why: str) -> None:
-    with pytest.raises(Failure, match=f"^a: .*{why}"):
+@pytest.mark.parametrize(("texts", "message"), [(["a"], "KEY=VALUE"), (["a=1", "a=2"], "given twice")])
+def test_pairs_that_are_none(texts: list[str], message: str) -> None:
+    with pytest.raises(Failure, match=f"^a: .*{message}"):
         values.read_pairs(texts)

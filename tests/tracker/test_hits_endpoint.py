@@ -299,7 +299,7 @@ class TestLimits:
         assert site.report(*[page() for _ in range(50)]).status_code == 202
 
     def test_the_size_of_a_body(self, site: Site) -> None:
-        assert site.report(page(), more="x" * 262_144).status_code == 413
+        assert site.report(page(), members="x" * 262_144).status_code == 413
 
     def test_no_compressed_body(self, site: Site) -> None:
         assert site.report(page(), headers={"content_encoding": "gzip"}).status_code == 415

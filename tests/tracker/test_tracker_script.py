@@ -17,7 +17,7 @@ MOST_BYTES = 5632
 
 
 @pytest.fixture(scope="module")
-def renamed(database_url: str) -> Iterator[Running]:
+def renamed_server(database_url: str) -> Iterator[Running]:
     """A Headwater whose tracker uses other paths."""
     settings = Settings(tracker_script="/assets/app.js", tracker_endpoint="/collect")
     application = run_application(settings, database_url)
@@ -57,17 +57,17 @@ def test_its_comments_stay_at_home(server: Running) -> None:
 
 
 @pytest.mark.parametrize(
-    ("accepted", "encoding"),
+    ("accepted_encodings", "encoding"),
     [("gzip", "gzip"), ("br, GZIP;q=0.5", "gzip"), ("*", "gzip"), ("", None), ("identity", None),
      ("gzip;q=0", None), ("gzip; q=0.0, br", None), ("br", None), ("x-gzip", None)],
 )  # fmt: skip
-def test_encodings(server: Running, accepted: str, encoding: str | None) -> None:
-    response = get(server, accept_encoding=accepted)
+def test_encodings(server: Running, accepted_encodings: str, encoding: str | None) -> None:
+    response = get(server, accept_encoding=accepted_encodings)
     assert response.headers.get("content-encoding") == encoding
     assert response.headers["vary"] == "Accept-Encoding"
 
 
-def test_browsers_keep_it(server: Running) -> None:
+def test_browsers_cache_the_script(server: Running) -> None:
     first = get(server)
     assert first.headers["cache-control"] == "public, max-age=3600, stale-while-revalidate=86400"
     second = get(server, if_none_match=f'"other", {first.headers["etag"]}')
@@ -84,20 +84,20 @@ def test_head(server: Running) -> None:
     assert int(response.headers["content-length"]) > 1000
 
 
-def test_other_names(renamed: Running) -> None:
-    assert "'../collect'" in get(renamed, "/assets/app.js").text
-    assert get(renamed).status_code == 404
-    answer = httpx.post(f"{renamed.base_url}/collect", headers={"Origin": "https://x.example"})
+def test_other_names(renamed_server: Running) -> None:
+    assert "'../collect'" in get(renamed_server, "/assets/app.js").text
+    assert get(renamed_server).status_code == 404
+    answer = httpx.post(f"{renamed_server.base_url}/collect", headers={"Origin": "https://x.example"})
     assert answer.status_code == 422
-    assert httpx.post(f"{renamed.base_url}/t").status_code == 404
+    assert httpx.post(f"{renamed_server.base_url}/t").status_code == 404
 
 
 @pytest.mark.parametrize(
-    ("script", "endpoint", "there"),
+    ("script", "endpoint", "resolved_endpoint"),
     [("/t.js", "/t", "t"), ("/a/b/t.js", "/a/t", "../t"), ("/a/t.js", "/a/t", "t")],
 )
-def test_the_endpoint_is_found_from_the_script(script: str, endpoint: str, there: str) -> None:
-    assert f"'{there}'".encode() in make_script(script, endpoint)
+def test_the_endpoint_is_found_from_the_script(script: str, endpoint: str, resolved_endpoint: str) -> None:
+    assert f"'{resolved_endpoint}'".encode() in make_script(script, endpoint)
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/public-api/v1/x", "/metrics", "/docs/t.js"])

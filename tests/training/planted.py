@@ -21,32 +21,32 @@ CHAIN: dict[int, dict[Step, float]] = {
 }
 
 
-def drawn(dice: Random, contacts: int) -> list[Journey]:
+def draw_journeys(dice: Random, contacts: int) -> list[Journey]:
     """Return journeys of contacts; one contact in four has two."""
     journeys: list[Journey] = []
     for contact_id in range(contacts):
         for _ in range(1 + (dice.random() < 0.25)):
             path: list[int] = []
-            step: Step = _next(dice, 0)
+            step: Step = _draw_step(dice, 0)
             while isinstance(step, int):
                 path.append(step)
-                step = _next(dice, step)
+                step = _draw_step(dice, step)
             journeys.append(Journey(contact_id, tuple(path), step == CONVERTED))
     return journeys
 
 
-def _next(dice: Random, at: int) -> Step:
-    return dice.choices(list(CHAIN[at]), list(CHAIN[at].values()))[0]
+def _draw_step(dice: Random, step: int) -> Step:
+    return dice.choices(list(CHAIN[step]), list(CHAIN[step].values()))[0]
 
 
 def markov_truth() -> dict[int, float]:
     """Return the true weight of every source: each is removed in turn, so that it leads nowhere."""
-    full_conversion = _conversion(without=None)
-    effects = {source: 1 - _conversion(without=source) / full_conversion for source in SOURCES}
+    full_conversion = _conversion(removed_source=None)
+    effects = {source: 1 - _conversion(removed_source=source) / full_conversion for source in SOURCES}
     return {source: effect / sum(effects.values()) for source, effect in effects.items()}
 
 
-def _conversion(without: int | None) -> float:
+def _conversion(removed_source: int | None) -> float:
     """Return the probability of converting, by following the chain step by step."""
     converted, masses = 0.0, {0: 1.0}
     for _ in range(400):
@@ -55,7 +55,7 @@ def _conversion(without: int | None) -> float:
             for following, chance in CHAIN[state].items():
                 if following == CONVERTED:
                     converted += mass * chance
-                elif isinstance(following, int) and following != without:
+                elif isinstance(following, int) and following != removed_source:
                     next_masses[following] += mass * chance
         masses = next_masses
     return converted

@@ -21,7 +21,7 @@ from headwater.attribution.trained_models.markov import removal_effects
 from headwater.attribution.trained_models.shapley import shapley_shares, shapley_weights
 from headwater.sources.catalogue import SOURCE_IDS, SOURCES
 from headwater.sources.source_names import SHIPPED_ALONE
-from tests.training.planted import drawn, markov_truth, shapley_truth
+from tests.training.planted import draw_journeys, markov_truth, shapley_truth
 
 SETS = int(os.environ.get("HEADWATER_TRAINING_SETS", "60"))
 RUNS = int(os.environ.get("HEADWATER_TRAINING_RUNS", "12"))
@@ -63,10 +63,10 @@ def test_removal_effects_are_those_of_the_definition() -> None:
         journeys = some_journeys(dice)
         gathered_journeys = gather_journeys(journeys)
         effects = removal_effects(gathered_journeys.transitions(gathered_journeys.counts))
-        chain = chain_of(journeys)
-        full_conversion = conversion_of(chain, without=None)
+        chain = make_chain(journeys)
+        full_conversion = conversion_chance(chain, removed_source=None)
         for effect, source in zip(effects, gathered_journeys.sources, strict=True):
-            expected = 1 - conversion_of(chain, without=source) / full_conversion
+            expected = 1 - conversion_chance(chain, removed_source=source) / full_conversion
             assert effect == pytest.approx(float(expected), abs=EXACT)
 
 
@@ -112,7 +112,7 @@ def test_intervals_hold_what_is_planted() -> None:
     truth = {MARKOV: markov_truth(), SHAPLEY: shapley_truth()}
     hits = {model: dict.fromkeys(weights, 0) for model, weights in truth.items()}
     for run in range(RUNS):
-        estimates = estimate(gather_journeys(drawn(Random(run), 2000)), run, NAME_OF)
+        estimates = estimate(gather_journeys(draw_journeys(Random(run), 2000)), run, NAME_OF)
         for model, intervals in estimates.items():
             for interval in intervals:
                 true_weight = truth[model][SOURCE_IDS[interval.source]]
@@ -125,12 +125,12 @@ def test_intervals_hold_what_is_planted() -> None:
 
 
 def test_an_interval_is_the_same_again() -> None:
-    journeys = gather_journeys(drawn(Random(1), 100))
+    journeys = gather_journeys(draw_journeys(Random(1), 100))
     first, second, third = (estimate(journeys, seed, NAME_OF) for seed in (5, 5, 6))
     assert first == second != third
 
 
-def chain_of(journeys: Sequence[Journey]) -> dict[object, dict[object, Fraction]]:
+def make_chain(journeys: Sequence[Journey]) -> dict[object, dict[object, Fraction]]:
     """Return the probability of each next step, for every step."""
     counts: dict[object, dict[object, int]] = {}
     for journey in journeys:
@@ -144,11 +144,11 @@ def chain_of(journeys: Sequence[Journey]) -> dict[object, dict[object, Fraction]
     }
 
 
-def conversion_of(chain: dict[object, dict[object, Fraction]], without: int | None) -> Fraction:
+def conversion_chance(chain: dict[object, dict[object, Fraction]], removed_source: int | None) -> Fraction:
     """Return the probability of converting from the start without a source: states are eliminated one after
     another, and the paths through them joined.
     """
-    remaining_chain = {step: dict(following) for step, following in chain.items() if step != without}
+    remaining_chain = {step: dict(following) for step, following in chain.items() if step != removed_source}
     for step in [state for state in remaining_chain if state != "start"]:
         through = remaining_chain.pop(step)
         stay_chance = through.pop(step, Fraction())

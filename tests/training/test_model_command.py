@@ -44,7 +44,7 @@ class Cli:
         assert main(["model", verb, *self._space, *arguments, "--json"]) == 0
         return json.loads(self._capsys.readouterr().out)
 
-    def refused(self, verb: str, *arguments: str) -> str:
+    def refusal(self, verb: str, *arguments: str) -> str:
         assert main(["model", verb, *self._space, *arguments]) == 2
         return self._capsys.readouterr().err
 
@@ -95,31 +95,31 @@ def test_the_window_counts(cli: Cli) -> None:
     )
 
 
-def test_what_is_refused(cli: Cli, stage: Stage) -> None:
+def test_bad_options_are_refused(cli: Cli, stage: Stage) -> None:
     stage.connection.execute(
         "UPDATE events SET event_name = 'lead' WHERE space_id = %s AND id ="
         " (SELECT min(id) FROM events WHERE space_id = %s)",
         (stage.space_id, stage.space_id),
     )
-    few = cli.refused("train", "--name", "May", *MAY)
+    few = cli.refusal("train", "--name", "May", *MAY)
     assert f"purchase has {BUYERS - 1} conversions with a touchpoint" in few
     assert f"training needs {FEWEST_CONVERSIONS}" in few
     assert cli("list") == []
-    assert "Trained model not found" in cli.refused("show", "--name", "May")
-    assert "Trained model not found" in cli.refused("remove", "--name", "May")
-    assert "Trained model not found" in cli.refused("check", "--name", "May")
-    assert "--end-date must not be before" in cli.refused(
+    assert "Trained model not found" in cli.refusal("show", "--name", "May")
+    assert "Trained model not found" in cli.refusal("remove", "--name", "May")
+    assert "Trained model not found" in cli.refusal("check", "--name", "May")
+    assert "--end-date must not be before" in cli.refusal(
         "train", "--name", "x", "--event", "purchase", "--start-date", "2026-05-02", "--end-date",
         "2026-05-01",
     )  # fmt: skip
-    assert "YYYY-MM-DD" in cli.refused(
+    assert "YYYY-MM-DD" in cli.refusal(
         "train", "--name", "x", "--event", "purchase", "--start-date", "May", "--end-date", "June"
     )
 
 
 def test_a_name_is_taken_once(cli: Cli) -> None:
     cli("train", "--name", "May", *MAY)
-    assert "There is already a trained model named May." in cli.refused("train", "--name", "May", *MAY)
+    assert "There is already a trained model named May." in cli.refusal("train", "--name", "May", *MAY)
     assert len(cli("list")) == 1
 
 

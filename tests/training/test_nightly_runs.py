@@ -56,9 +56,9 @@ class AutomaticSpace:
             self.stage.touchpoint(contact_id, source, occurred_at=moment - timedelta(days=1))
             self.stage.event(contact_id, event_time=moment)
 
-    def switch(self, *, on: bool = True, moment: datetime = STARTED) -> None:
+    def switch(self, *, is_on: bool = True, moment: datetime = STARTED) -> None:
         async def switch(connection: psycopg.AsyncConnection, space: Space) -> None:
-            if on:
+            if is_on:
                 await start_automatic_training(connection, space, "purchase", moment)
             else:
                 await stop_automatic_training(connection, space.id, "purchase")
@@ -99,7 +99,7 @@ class AutomaticSpace:
 
 
 @pytest.fixture
-def planted(connection: psycopg.Connection, database_url: str) -> AutomaticSpace:
+def almost_trainable(connection: psycopg.Connection, database_url: str) -> AutomaticSpace:
     """A Space with one order fewer than training needs, all of them in both periods of the tests."""
     space = AutomaticSpace(make_stage(connection), database_url)
     space.plant_orders(FEWEST_CONVERSIONS - 1, STARTED - timedelta(days=5))
@@ -107,88 +107,91 @@ def planted(connection: psycopg.Connection, database_url: str) -> AutomaticSpace
 
 
 @pytest.fixture
-def trained(planted: AutomaticSpace) -> AutomaticSpace:
-    planted.plant_orders(1, STARTED - timedelta(days=5))
-    assert planted.run(FIRST_NIGHT) == ["purchase 2026-03-10"]
-    return planted
+def trainable(almost_trainable: AutomaticSpace) -> AutomaticSpace:
+    almost_trainable.plant_orders(1, STARTED - timedelta(days=5))
+    assert almost_trainable.run(FIRST_NIGHT) == ["purchase 2026-03-10"]
+    return almost_trainable
 
 
-def test_it_trains_at_night_from_300_orders_on(planted: AutomaticSpace) -> None:
-    assert planted.run(FIRST_NIGHT) == []
-    assert planted.training().next_at == FIRST_NIGHT + timedelta(days=1)
-    planted.plant_orders(1, FIRST_NIGHT)
-    assert planted.run(FIRST_NIGHT + timedelta(days=1) - MINUTE) == []
-    assert planted.run(FIRST_NIGHT + timedelta(days=1)) == ["purchase 2026-03-11"]
-    [model] = planted.models()
+def test_it_trains_at_night_from_300_orders_on(almost_trainable: AutomaticSpace) -> None:
+    assert almost_trainable.run(FIRST_NIGHT) == []
+    assert almost_trainable.training().next_at == FIRST_NIGHT + timedelta(days=1)
+    almost_trainable.plant_orders(1, FIRST_NIGHT)
+    assert almost_trainable.run(FIRST_NIGHT + timedelta(days=1) - MINUTE) == []
+    assert almost_trainable.run(FIRST_NIGHT + timedelta(days=1)) == ["purchase 2026-03-11"]
+    [model] = almost_trainable.models()
     assert (model.conversions, model.is_current) == (FEWEST_CONVERSIONS, True)
     assert model.start_at == datetime(2025, 12, 11, tzinfo=UTC)
     assert model.end_at == datetime(2026, 3, 11, tzinfo=UTC)
 
 
-def test_orders_without_a_visit_and_older_ones_do_not_count(planted: AutomaticSpace) -> None:
-    stage = planted.stage
+def test_orders_without_a_visit_and_older_ones_do_not_count(almost_trainable: AutomaticSpace) -> None:
+    stage = almost_trainable.stage
     stage.event(stage.contact(), event_time=STARTED)
-    planted.plant_orders(1, STARTED - timedelta(days=100))
+    almost_trainable.plant_orders(1, STARTED - timedelta(days=100))
     late = stage.contact()
     stage.touchpoint(late, "email", occurred_at=STARTED - timedelta(days=40))
     stage.event(late, event_time=STARTED)
-    assert planted.run(FIRST_NIGHT) == []
-    count = planted.ask(
+    assert almost_trainable.run(FIRST_NIGHT) == []
+    count = almost_trainable.ask(
         lambda connection, space: count_conversions(connection, space, "purchase", FIRST_NIGHT)
     )
     assert count == FEWEST_CONVERSIONS - 1
 
 
-def test_it_trains_again_after_30_days(trained: AutomaticSpace) -> None:
-    first = trained.training()
+def test_it_trains_again_after_30_days(trainable: AutomaticSpace) -> None:
+    first = trainable.training()
     assert (first.next_at, first.conversions) == (SECOND_RUN, FEWEST_CONVERSIONS)
-    assert trained.run(FIRST_NIGHT) == ["purchase 2026-03-10"]
-    assert trained.run(SECOND_RUN - MINUTE) == ["purchase 2026-03-10"]
-    assert trained.run(SECOND_RUN) == ["purchase 2026-04-09", "purchase 2026-03-10"]
-    assert trained.current() == "purchase 2026-04-09"
+    assert trainable.run(FIRST_NIGHT) == ["purchase 2026-03-10"]
+    assert trainable.run(SECOND_RUN - MINUTE) == ["purchase 2026-03-10"]
+    assert trainable.run(SECOND_RUN) == ["purchase 2026-04-09", "purchase 2026-03-10"]
+    assert trainable.current() == "purchase 2026-04-09"
 
 
-def test_a_model_chosen_by_hand_stays_current(trained: AutomaticSpace) -> None:
-    space_id = trained.stage.space_id
+def test_a_model_chosen_by_hand_stays_current(trainable: AutomaticSpace) -> None:
+    space_id = trainable.stage.space_id
     model_id = plant_trained_model(
-        trained.stage.connection, space_id, "mine", "purchase", {"email": 1}, current=False
+        trainable.stage.connection, space_id, "mine", "purchase", {"email": 1}, current=False
     )
-    trained.ask(lambda connection, space: choose_trained_model(connection, space.id, model_id))
-    trained.run(SECOND_RUN)
-    assert trained.current() == "mine"
-    latest = trained.training().trained_model_id
+    trainable.ask(lambda connection, space: choose_trained_model(connection, space.id, model_id))
+    trainable.run(SECOND_RUN)
+    assert trainable.current() == "mine"
+    latest = trainable.training().trained_model_id
     assert latest is not None
-    trained.ask(lambda connection, space: choose_trained_model(connection, space.id, latest))
-    trained.run(SECOND_RUN + timedelta(days=30))
-    assert trained.current() == "purchase 2026-05-09"
+    trainable.ask(lambda connection, space: choose_trained_model(connection, space.id, latest))
+    trainable.run(SECOND_RUN + timedelta(days=30))
+    assert trainable.current() == "purchase 2026-05-09"
 
 
-def test_a_removed_model_is_replaced(trained: AutomaticSpace) -> None:
-    model_id = trained.models()[0].id
-    trained.ask(lambda connection, space: remove_trained_model(connection, space.id, model_id))
-    assert trained.training().trained_at is None
-    assert trained.run(SECOND_RUN) == ["purchase 2026-04-09"]
-    assert trained.current() == "purchase 2026-04-09"
+def test_a_removed_model_is_replaced(trainable: AutomaticSpace) -> None:
+    model_id = trainable.models()[0].id
+    trainable.ask(lambda connection, space: remove_trained_model(connection, space.id, model_id))
+    assert trainable.training().trained_at is None
+    assert trainable.run(SECOND_RUN) == ["purchase 2026-04-09"]
+    assert trainable.current() == "purchase 2026-04-09"
 
 
-def test_a_name_in_use_waits_for_the_next_night(planted: AutomaticSpace) -> None:
-    planted.plant_orders(1, STARTED)
-    connection, space_id = planted.stage.connection, planted.stage.space_id
+def test_a_name_in_use_waits_for_the_next_night(almost_trainable: AutomaticSpace) -> None:
+    almost_trainable.plant_orders(1, STARTED)
+    connection, space_id = almost_trainable.stage.connection, almost_trainable.stage.space_id
     plant_trained_model(connection, space_id, "purchase 2026-03-10", "refund", {"email": 1}, current=False)
-    assert planted.run(FIRST_NIGHT) == ["purchase 2026-03-10"]
-    assert planted.run(FIRST_NIGHT + timedelta(days=1)) == ["purchase 2026-03-11", "purchase 2026-03-10"]
+    assert almost_trainable.run(FIRST_NIGHT) == ["purchase 2026-03-10"]
+    assert almost_trainable.run(FIRST_NIGHT + timedelta(days=1)) == [
+        "purchase 2026-03-11",
+        "purchase 2026-03-10",
+    ]
 
 
-def test_it_can_be_turned_off_and_on(trained: AutomaticSpace) -> None:
-    trained.switch(on=False)
-    assert not trained.training().is_on
-    assert len(trained.run(SECOND_RUN)) == 1
-    trained.switch(moment=FIRST_NIGHT + timedelta(days=2))
-    assert trained.training().next_at == SECOND_RUN
-    trained.switch(on=False)
-    trained.switch(moment=SECOND_RUN + timedelta(hours=9))
-    assert len(trained.run(SECOND_RUN + timedelta(hours=9))) == 1
-    assert len(trained.run(SECOND_RUN + timedelta(days=1))) == 2
+def test_it_can_be_turned_off_and_on(trainable: AutomaticSpace) -> None:
+    trainable.switch(is_on=False)
+    assert not trainable.training().is_on
+    assert len(trainable.run(SECOND_RUN)) == 1
+    trainable.switch(moment=FIRST_NIGHT + timedelta(days=2))
+    assert trainable.training().next_at == SECOND_RUN
+    trainable.switch(is_on=False)
+    trainable.switch(moment=SECOND_RUN + timedelta(hours=9))
+    assert len(trainable.run(SECOND_RUN + timedelta(hours=9))) == 1
+    assert len(trainable.run(SECOND_RUN + timedelta(days=1))) == 2
 
 
 @pytest.mark.parametrize(
@@ -210,14 +213,14 @@ def test_a_later_night_keeps_its_hour_when_the_clocks_change() -> None:
     assert night_in(30, before, ZoneInfo("Europe/Berlin")) == datetime(2026, 11, 9, 2, tzinfo=UTC)
 
 
-def test_it_is_due_at_the_local_hour(planted: AutomaticSpace) -> None:
-    connection, space_id = planted.stage.connection, planted.stage.space_id
+def test_it_is_due_at_the_local_hour(almost_trainable: AutomaticSpace) -> None:
+    connection, space_id = almost_trainable.stage.connection, almost_trainable.stage.space_id
     connection.execute("UPDATE spaces SET timezone = 'America/Los_Angeles' WHERE id = %s", (space_id,))
     connection.execute("DELETE FROM automatic_training WHERE space_id = %s", (space_id,))
-    planted.plant_orders(1, STARTED)
-    planted.switch()
+    almost_trainable.plant_orders(1, STARTED)
+    almost_trainable.switch()
     due = datetime(2026, 3, 10, 10, tzinfo=UTC)
-    assert planted.run(due - MINUTE) == []
-    assert planted.run(due) == ["purchase 2026-03-10"]
-    [model] = planted.models()
+    assert almost_trainable.run(due - MINUTE) == []
+    assert almost_trainable.run(due) == ["purchase 2026-03-10"]
+    [model] = almost_trainable.models()
     assert model.end_at == datetime(2026, 3, 10, 7, tzinfo=UTC)

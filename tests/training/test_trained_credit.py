@@ -39,9 +39,9 @@ def event_id(stage: Stage) -> int:
     return stage.event(contact_id, amount=100)
 
 
-def trained(stage: Stage, name: str = "May", **more: Any) -> int:
-    event_name, weights = more.pop("event_name", "purchase"), more.pop("weights", WEIGHTS)
-    return plant_trained_model(stage.connection, stage.space_id, name, event_name, weights, **more)
+def add_model(stage: Stage, name: str = "May", **columns: Any) -> int:
+    event_name, weights = columns.pop("event_name", "purchase"), columns.pop("weights", WEIGHTS)
+    return plant_trained_model(stage.connection, stage.space_id, name, event_name, weights, **columns)
 
 
 LIST = {"sources[]": ["google_ads", "email", "sms"], "attribution_model": "markov",
@@ -50,13 +50,13 @@ REPORT = {**RANGE, "measures[]": ["credited_revenue"], "group_by[]": "source",
           "attribution_model": "markov"}  # fmt: skip
 
 
-def report(api: Api, **more: Any) -> dict[str, Any]:
-    response = api.get("/reports", params={**REPORT, **more})
+def report(api: Api, **parameters: Any) -> dict[str, Any]:
+    response = api.get("/reports", params={**REPORT, **parameters})
     assert response.status_code == 200, response.text
     return {name: value for name, value in response.json().items() if name != "snapshot"}
 
 
-def by_source(answer: dict[str, Any]) -> dict[str, float]:
+def sums_by_source(answer: dict[str, Any]) -> dict[str, float]:
     sums: dict[str, Decimal] = {}
     for source, amount in answer["rows"]:
         sums[source] = sums.get(source, Decimal()) + Decimal(str(amount))
@@ -65,7 +65,7 @@ def by_source(answer: dict[str, Any]) -> dict[str, float]:
 
 def test_it_works(api: Api, stage: Stage, event_id: int) -> None:
     """Every answer has the same credit, and cites the trained model."""
-    trained_model_id = trained(stage)
+    trained_model_id = add_model(stage)
     citation = {
         "id": trained_model_id, "name": "May", "event_name": "purchase", "start_at": "2026-04-01T00:00:00Z",
         "end_at": "2026-05-01T00:00:00Z", "attribution_window": 30, "conversions": 300,
@@ -76,7 +76,7 @@ def test_it_works(api: Api, stage: Stage, event_id: int) -> None:
         ("google_ads", 33.33), ("email", 33.33), ("google_ads", 33.34),
     ]  # fmt: skip
     answer = report(api)
-    assert by_source(answer) == EXPECTED
+    assert sums_by_source(answer) == EXPECTED
     assert answer["unattributed"]["credited_revenue"] == 7
     assert answer["unattributed"]["reasons"]["not_counted"]["credited_revenue"] == 7
     explanation = api.get(f"/events/{event_id}/attribution").json()
@@ -91,7 +91,7 @@ def test_it_works(api: Api, stage: Stage, event_id: int) -> None:
 
 def test_distinct_sources_need_no_training(api: Api, event_id: int) -> None:
     answer = report(api, attribution_model="shapley_distinct")
-    assert by_source(answer) == {"sms": 40.33, "google_ads": 33.34, "email": 33.33}
+    assert sums_by_source(answer) == {"sms": 40.33, "google_ads": 33.34, "email": 33.33}
     assert answer["trained_model"] is None
     assert api.rows(**{**LIST, "attribution_model": "shapley_distinct"})
     assert api.get(f"/events/{event_id}/attribution").json()["trained_model"] is None
@@ -99,10 +99,10 @@ def test_distinct_sources_need_no_training(api: Api, event_id: int) -> None:
 
 def test_a_named_model_before_the_current_one(api: Api, stage: Stage, event_id: int) -> None:
     """So an earlier answer can be reproduced, also next to other models."""
-    trained(stage)
+    add_model(stage)
     before = report(api)
-    trained(stage, "June", weights={"sms": 1, "email": 1})
-    assert by_source(report(api)) == {"sms": 57, "email": 50}
+    add_model(stage, "June", weights={"sms": 1, "email": 1})
+    assert sums_by_source(report(api)) == {"sms": 57, "email": 50}
     assert report(api, trained_model="May") == before
     rows = api.get("/events", params={**RANGE, **LIST, "trained_model": "May"}).json()
     assert rows["trained_model"]["name"] == "May"
@@ -117,9 +117,9 @@ def test_a_named_model_before_the_current_one(api: Api, stage: Stage, event_id: 
 
 
 def test_the_current_model_belongs_to_the_events(api: Api, stage: Stage, event_id: int) -> None:
-    trained(stage, event_name="sign_up", weights={"sms": 1})
+    add_model(stage, event_name="sign_up", weights={"sms": 1})
     assert report(api)["trained_model"]["event_name"] == "sign_up"
-    trained(stage, "bought")
+    add_model(stage, "bought")
     assert report(api, **{"event_names[]": "purchase"})["trained_model"]["name"] == "bought"
     assert api.get(f"/events/{event_id}/attribution").json()["trained_model"]["name"] == "bought"
     several = api.get("/reports", params=REPORT)
@@ -129,18 +129,18 @@ def test_the_current_model_belongs_to_the_events(api: Api, stage: Stage, event_i
 
 
 @pytest.mark.parametrize("path", ["/reports", "/reports/credits", "/reports/spend", "/events"])
-def test_what_is_refused(api: Api, stage: Stage, path: str) -> None:
+def test_bad_models_are_refused(api: Api, stage: Stage, path: str) -> None:
     parameters = {**RANGE, **(LIST if path == "/events" else {"attribution_model": "markov"})}
 
-    def errors(**more: Any) -> dict[str, list[str]]:
-        response = api.get(path, params={**parameters, **more})
+    def errors(**extra_parameters: Any) -> dict[str, list[str]]:
+        response = api.get(path, params={**parameters, **extra_parameters})
         assert response.status_code == 422, response.text
         return response.json()["errors"]
 
     assert errors() == {"trained_model": [LACKING.format("any event")]}
     assert errors(**{"event_names[]": "purchase"}) == {"trained_model": [LACKING.format("purchase")]}
     assert errors(trained_model="May") == {"trained_model": ["There is no trained model of this name."]}
-    trained(stage)
+    add_model(stage)
     assert list(errors(trained_model="May", attribution_model="linear")) == ["trained_model"]
     assert list(errors(trained_model="x" * 101)) == ["trained_model"]
 
@@ -155,10 +155,10 @@ def test_an_event_without_a_trained_model(api: Api, event_id: int) -> None:
 
 def test_an_export_keeps_its_trained_model(exports: Exports, stage: Stage, event_id: int) -> None:
     parameters = {"date": f"{NOON.date()}", **{name.strip("[]"): value for name, value in LIST.items()}}
-    assert exports.refused(**parameters) == {"trained_model": [LACKING.format("any event")]}
-    trained(stage)
+    assert exports.refusal(**parameters) == {"trained_model": [LACKING.format("any event")]}
+    add_model(stage)
     export_id = exports.ask(**parameters)
-    trained(stage, "June", weights={"sms": 1})
+    add_model(stage, "June", weights={"sms": 1})
     exports.work()
     lines = exports.lines(export_id)
     assert {line["id"] for line in lines} == {event_id}
@@ -166,6 +166,6 @@ def test_an_export_keeps_its_trained_model(exports: Exports, stage: Stage, event
 
 
 def test_trained_models_belong_to_a_space(api: Api, connection: psycopg.Connection) -> None:
-    trained(make_stage(connection))
+    add_model(make_stage(connection))
     for parameters in (REPORT, {**REPORT, "trained_model": "May"}):
         assert list(api.get("/reports", params=parameters).json()["errors"]) == ["trained_model"]

@@ -38,8 +38,8 @@ def buyers(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> Stage:
     return stage
 
 
-def make(api: Api, **more: Any) -> dict[str, Any]:
-    response = api.send("POST", "/trained-models", json={**MAY, **more})
+def make(api: Api, **fields: Any) -> dict[str, Any]:
+    response = api.send("POST", "/trained-models", json={**MAY, **fields})
     assert response.status_code == 201, response.text
     return response.json()
 
@@ -90,20 +90,20 @@ def test_another_is_chosen(api: Api) -> None:
     """The first is current until another is selected."""
     first, second = make(api), make(api, name="narrow", attribution_window=1)
     assert (first["current"], second["current"]) == (True, False)
-    assert credited_by(api) == "May"
+    assert credited_model(api) == "May"
     response = api.send("POST", f"/trained-models/{second['id']}/choose")
     assert (response.status_code, response.json()["current"]) == (200, True)
-    assert credited_by(api) == "narrow"
+    assert credited_model(api) == "narrow"
     third = make(api, name="wide", attribution_window=0, current=True)
     assert [trained_model["current"] for trained_model in api.get("/trained-models").json()["data"]] == [
         True,
         False,
         False,
     ]
-    assert credited_by(api) == third["name"]
+    assert credited_model(api) == third["name"]
 
 
-def credited_by(api: Api) -> str:
+def credited_model(api: Api) -> str:
     parameters = {**RANGE, "measures[]": "credited_revenue", "attribution_model": "markov"}
     return api.get("/reports", params=parameters).json()["trained_model"]["name"]
 
@@ -143,7 +143,7 @@ def test_a_model_stays_when_too_few_conversions_are_left(api: Api, buyers: Stage
     assert api.get(f"/trained-models/{trained_model['id']}").json() == {**trained_model, "current": False}
 
 
-def test_what_is_refused(api: Api) -> None:
+def test_bad_requests_are_refused(api: Api) -> None:
     assert set(errors(api)) == {"name", "event_name", "start_date", "end_date"}
     [few] = errors(api, **MAY)["event_name"]
     assert few.startswith("purchase has 0 conversions with a touchpoint in this time and window;")

@@ -33,12 +33,12 @@ class Installation:
     """A data directory of the old major version. Its PostgreSQL isn't running."""
 
     data_dir: Path
-    holds: dict[str, Any]
+    contents: dict[str, Any]
     """Its rows, and everything else that must be there afterwards."""
 
 
 @contextmanager
-def serving(data_dir: Path, programs: Programs | None = None) -> Iterator[psycopg.Connection]:
+def serve_data(data_dir: Path, programs: Programs | None = None) -> Iterator[psycopg.Connection]:
     """Start a data directory's PostgreSQL and connect to it."""
     server = Embedded(data_dir, programs)
     try:
@@ -66,7 +66,7 @@ def read(connection: psycopg.Connection) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="session")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Installation:
+def crashed_installation(tmp_path_factory: pytest.TempPathFactory) -> Installation:
     """A crashed installation with people in two Spaces: one person is erased, another is about to be. It has
     an extension and an operator's setting.
     """
@@ -84,7 +84,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Installation:
                 stage.event(contact_id, amount=49.9)
             queue = Queue(connection, stage.space_id)
             queue.put(event(email=f"new-{name}@old.example"))
-            mark = stage._next("receipt_ids")
+            mark = stage._next_value("receipt_ids")
             stage._insert("erasures", {"contact_id": contact_ids[0], "receipt_mark": mark})
             with connect(url) as worker:
                 drain(worker)
@@ -106,10 +106,10 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Installation:
 
 
 @pytest.fixture
-def old(made: Installation, tmp_path: Path) -> Installation:
+def old_installation(crashed_installation: Installation, tmp_path: Path) -> Installation:
     """A copy of the installation."""
-    copy_with_owners(made.data_dir, tmp_path / "data")
-    return Installation(tmp_path / "data", made.holds)
+    copy_with_owners(crashed_installation.data_dir, tmp_path / "data")
+    return Installation(tmp_path / "data", crashed_installation.contents)
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from headwater.operations.upgrades.upgrade import upgrade
 from tests.support.kills import KILLS, Victim
 from tests.support.old_postgresql import OLDEST
 from tests.support.processes import environment
-from tests.upgrades.conftest import Installation, read, serving
+from tests.upgrades.conftest import Installation, read, serve_data
 
 BEFORE = (
     "upgrade_before_copy", "upgrade_new_cluster", "upgrade_after_copy", "upgrade_before_commit",
@@ -25,44 +25,44 @@ AFTER = ("upgrade_after_commit", "upgrade_between_renames")
 POINTS = (*BEFORE, *AFTER) if KILLS else ("upgrade_new_cluster",)
 
 
-def assert_starts(old: Installation) -> int:
+def assert_starts(old_installation: Installation) -> int:
     """Start on it and check that everything is there. Return the major version."""
-    root = old.data_dir
+    root = old_installation.data_dir
     complete_upgrade(root)  # as each start does, for any version
     major = read_major(root / "postgresql")
-    with serving(root, None if major == MAJOR else OLDEST) as connection:
-        assert read(connection) == old.holds
+    with serve_data(root, None if major == MAJOR else OLDEST) as connection:
+        assert read(connection) == old_installation.contents
     return major
 
 
-def test_it_works(old: Installation) -> None:
+def test_it_works(old_installation: Installation) -> None:
     for point in POINTS:
-        words = [sys.executable, "-m", "headwater", "upgrade", "--data-dir", str(old.data_dir)]
+        words = [sys.executable, "-m", "headwater", "upgrade", "--data-dir", str(old_installation.data_dir)]
         result = subprocess.run(
             words, env=environment(HEADWATER_FAILPOINT=point), capture_output=True, check=False
         )
         assert result.returncode < 0, result.stderr
-        assert assert_starts(old) == (MAJOR if point in AFTER else 16)
+        assert assert_starts(old_installation) == (MAJOR if point in AFTER else 16)
         if point in AFTER:
-            assert upgrade(old.data_dir, None, print) is None
-            assert not (old.data_dir / "postgresql.upgrading").exists()
-            back(old)
+            assert upgrade(old_installation.data_dir, None, print) is None
+            assert not (old_installation.data_dir / "postgresql.upgrading").exists()
+            back(old_installation)
 
 
-def back(old: Installation) -> None:
+def back(old_installation: Installation) -> None:
     """Go back to the previous version as an operator does."""
-    root = old.data_dir
+    root = old_installation.data_dir
     shutil.rmtree(root / "postgresql")
     (root / "postgresql.16").rename(root / "postgresql")
 
 
 @pytest.mark.skipif(not KILLS, reason="HEADWATER_KILLS kills at random moments, too")
-def test_at_random_moments(old: Installation) -> None:
-    victim = Victim("-m", "headwater", "upgrade", "--data-dir", str(old.data_dir))
+def test_at_random_moments(old_installation: Installation) -> None:
+    victim = Victim("-m", "headwater", "upgrade", "--data-dir", str(old_installation.data_dir))
     victim.seconds = 6.0
     while victim.killed < KILLS:
         victim.strike()
-        if assert_starts(old) == MAJOR:
-            back(old)
-    assert upgrade(old.data_dir, None, print) is not None
-    assert assert_starts(old) == MAJOR
+        if assert_starts(old_installation) == MAJOR:
+            back(old_installation)
+    assert upgrade(old_installation.data_dir, None, print) is not None
+    assert assert_starts(old_installation) == MAJOR

@@ -23,26 +23,26 @@ from headwater.operations.upgrades.cluster_copy import copy_cluster
 from headwater.operations.upgrades.content import read_content, require_same
 from headwater.operations.upgrades.errors import UpgradeError
 from headwater.operations.upgrades.old_programs import find_programs
-from tests.upgrades.conftest import Installation, read, serving
+from tests.upgrades.conftest import Installation, read, serve_data
 
 Shell = Callable[[int], Path]
 
 
-def run(capsys: pytest.CaptureFixture[str], *words: str | Path) -> dict[str, Any]:
+def run(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> dict[str, Any]:
     """Run the command and return its JSON output."""
     capsys.readouterr()
-    assert main(["upgrade", *map(str, words), "--json"]) == 0, capsys.readouterr().err
+    assert main(["upgrade", *map(str, arguments), "--json"]) == 0, capsys.readouterr().err
     return json.loads(capsys.readouterr().out)
 
 
-def refused(capsys: pytest.CaptureFixture[str], *words: str | Path) -> str:
+def refusal(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> str:
     capsys.readouterr()
-    assert main(["upgrade", *map(str, words)]) == 2
+    assert main(["upgrade", *map(str, arguments)]) == 2
     return capsys.readouterr().err
 
 
-def test_it_works(old: Installation, capsys: pytest.CaptureFixture[str]) -> None:
-    root = old.data_dir
+def test_it_works(old_installation: Installation, capsys: pytest.CaptureFixture[str]) -> None:
+    root = old_installation.data_dir
     data_options = ("--data-dir", root)
     sentence = f"run `headwater upgrade --data-dir {root}`"
     with pytest.raises(EmbeddedError, match=sentence):
@@ -51,15 +51,15 @@ def test_it_works(old: Installation, capsys: pytest.CaptureFixture[str]) -> None
         prepare_beside(Settings(data_dir=root))
     report = run(capsys, *data_options)
     assert report == {
-        "before": 16, "now": MAJOR, "tables": len(old.holds) - 4 + 1, "settings_left": ["work_mem"],
-        "kept": str(root / "postgresql.16"),
+        "before": 16, "now": MAJOR, "tables": len(old_installation.contents) - 4 + 1,
+        "settings_left": ["work_mem"], "kept": str(root / "postgresql.16"),
     }  # fmt: skip
     names = {path.name for path in root.iterdir()}
     assert names >= {"postgresql", "postgresql.16"}
     assert not names & {"postgresql.upgrading", "postgresql.upgraded"}
-    with serving(root) as connection:
+    with serve_data(root) as connection:
         assert connection.info.server_version // 10_000 == MAJOR
-        assert read(connection) == old.holds
+        assert read(connection) == old_installation.contents
         a_missing_row_and_a_changed_one_show(connection)
     assert run(capsys, *data_options) == {"before": MAJOR, "now": MAJOR}
     assert run(capsys, *data_options, "--remove-old") == {"removed": [str(root / "postgresql.16")]}
@@ -107,32 +107,32 @@ def test_what_cannot_come_to_its_end_is_not_begun(
     root = shell(16)
     data_options = ("--data-dir", root)
     with lock_directory(root):
-        assert "`headwater serve` runs on" in refused(capsys, *data_options)
+        assert "`headwater serve` runs on" in refusal(capsys, *data_options)
     (root / "postgresql.16").mkdir()
-    assert "exists from an earlier upgrade" in refused(capsys, *data_options)
+    assert "exists from an earlier upgrade" in refusal(capsys, *data_options)
     (root / "postgresql.16").rmdir()
     monkeypatch.setattr(module.shutil, "disk_usage", lambda _: SimpleNamespace(free=200 * 1024**2))
-    assert "and 200 MB are free" in refused(capsys, *data_options)
+    assert "and 200 MB are free" in refusal(capsys, *data_options)
     assert [path.name for path in (root / "postgresql").iterdir()] == ["PG_VERSION"]
     assert not (root / "postgresql.upgrading").exists()
     (root / "postgresql").rename(root.parent / "elsewhere")
     (root / "postgresql").symlink_to(root.parent / "elsewhere")
-    assert "on another disk" in refused(capsys, *data_options)
+    assert "on another disk" in refusal(capsys, *data_options)
 
 
 def test_a_data_directory_that_is_none_or_newer(
     shell: Shell, tmp_path: Path, capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    assert "no Headwater data" in refused(capsys, "--data-dir", tmp_path / "none")
+    assert "no Headwater data" in refusal(capsys, "--data-dir", tmp_path / "none")
     root = shell(MAJOR + 1)
-    assert "use the version of Headwater that last served" in refused(capsys, "--data-dir", root)
+    assert "use the version of Headwater that last served" in refusal(capsys, "--data-dir", root)
     with pytest.raises(EmbeddedError, match="use the version of Headwater that last served it"):
         Embedded(root).start()
     (root / "postgresql" / "PG_VERSION").write_text("15\n")
-    assert "which Headwater never supported" in refused(capsys, "--data-dir", root)
+    assert "which Headwater never supported" in refusal(capsys, "--data-dir", root)
     monkeypatch.setenv("HEADWATER_DATABASE_URL", "postgresql://elsewhere/headwater")
-    assert "yours to upgrade" in refused(capsys)
+    assert "yours to upgrade" in refusal(capsys)
 
 
 def test_a_failure_leaves_the_cluster_as_it_was(
@@ -141,12 +141,12 @@ def test_a_failure_leaves_the_cluster_as_it_was(
     """Files of the failed attempt are removed."""
     root = shell(16)
 
-    def fail(old: Embedded, _: object) -> None:
-        (old.root / "postgresql.upgrading" / "postgresql").mkdir(parents=True)
+    def fail(database: Embedded, _: object) -> None:
+        (database.root / "postgresql.upgrading" / "postgresql").mkdir(parents=True)
         raise UpgradeError("pg_upgrade: no room")
 
     monkeypatch.setattr(module, "_make", fail)
-    assert "pg_upgrade: no room. The cluster is unchanged" in refused(capsys, "--data-dir", root)
+    assert "pg_upgrade: no room. The cluster is unchanged" in refusal(capsys, "--data-dir", root)
     assert {path.name for path in root.iterdir()} == {"postgresql", "serve.lock"}
 
 
@@ -167,12 +167,12 @@ def test_what_pg_upgrade_says_is_passed_on(shell: Shell, tmp_path: Path) -> None
         copy_cluster(old, new)
 
 
-@pytest.mark.parametrize("renamed", [False, True], ids=["neither", "the first"])
-def test_whoever_starts_next_does_the_renamings(shell: Shell, *, renamed: bool) -> None:
+@pytest.mark.parametrize("is_renamed", [False, True], ids=["neither", "the first"])
+def test_whoever_starts_next_does_the_renamings(shell: Shell, *, is_renamed: bool) -> None:
     root = shell(16)
     shutil.copytree(root / "postgresql", root / "postgresql.upgraded")
     (root / "postgresql.upgraded" / "PG_VERSION").write_text(f"{MAJOR}\n")
-    if renamed:
+    if is_renamed:
         (root / "postgresql").rename(root / "postgresql.16")
     Embedded(root).create()
     assert read_major(root / "postgresql") == MAJOR

@@ -9,7 +9,7 @@ import pytest
 from headwater.intake.webhooks.models import Status
 from tests.support.webhook_samples.sample import T0
 from tests.support.webhook_samples.stripe import SESSION, stripe
-from tests.support.webhooks import RECEIVED, event_of, read
+from tests.support.webhooks import RECEIVED, map_event, read
 
 GENERIC = {
     "event": "purchase", "map.email": "user.mail", "map.amount": "from_minor_units(total)",
@@ -21,7 +21,7 @@ BODY = {"user": {"mail": "ada@example.com"}, "total": 1250, "at": T0 * 1000,
 
 
 def test_generic() -> None:
-    event = event_of("generic", BODY, settings=GENERIC, headers={"Webhook-Id": "msg_1"})
+    event = map_event("generic", BODY, settings=GENERIC, headers={"Webhook-Id": "msg_1"})
     assert event == {
         "event_name": "purchase", "email": "ada@example.com", "amount": "12.5",
         "event_time": T0 * 1000, "company_external_id": "5", "company_name": "Acme",
@@ -42,7 +42,7 @@ def test_a_fraction_is_no_company(number: float) -> None:
 
 def test_a_generic_body_without_an_id_is_its_own() -> None:
     keys = [
-        event_of("generic", body, settings=GENERIC)["idempotency_key"]
+        map_event("generic", body, settings=GENERIC)["idempotency_key"]
         for body in (BODY, BODY, {**BODY, "total": 1})
     ]
     assert keys[0] == keys[1] != keys[2]
@@ -65,7 +65,7 @@ def test_generic_topics() -> None:
 
 def test_without_a_time_it_is_that_of_receipt() -> None:
     body = {name: value for name, value in BODY.items() if name != "at"}
-    assert event_of("generic", body, settings=GENERIC)["event_time"] == RECEIVED * 1000
+    assert map_event("generic", body, settings=GENERIC)["event_time"] == RECEIVED * 1000
 
 
 def test_an_amount_whose_currency_cannot_be_read_is_left_out() -> None:
@@ -112,7 +112,7 @@ def test_what_cannot_be_kept_is_left_out() -> None:
         ({"user": {"mail": ["ada@example.com"]}}, "email"),
     ],
 )
-def test_what_makes_no_event(change: dict[str, Any], field: str) -> None:
+def test_unusable_bodies_make_no_event(change: dict[str, Any], field: str) -> None:
     outcome = read("generic", {**BODY, **change}, settings=GENERIC)
     assert (outcome.status, outcome.event) == (Status.REFUSED, None)
     assert list(outcome.errors) == [field]
@@ -121,4 +121,4 @@ def test_what_makes_no_event(change: dict[str, Any], field: str) -> None:
 
 def test_an_endless_id_still_makes_a_key() -> None:
     body = {**stripe("checkout.session.completed", SESSION), "id": "e" * 10_000}
-    assert len(event_of("stripe", body)["idempotency_key"]) <= 255
+    assert len(map_event("stripe", body)["idempotency_key"]) <= 255

@@ -9,12 +9,12 @@ import psycopg
 import pytest
 
 from headwater.intake.webhooks.models import Status
-from tests.support.pipeline import Stage, by, new_stage
+from tests.support.pipeline import Stage, add_sender, new_stage
 from tests.support.webhook_samples import SAMPLES
 from tests.support.webhook_samples.shopify import ORDER, REFUND
 from tests.support.webhook_samples.stripe import CHARGE, INTENT, INVOICE, SESSION, stripe
 from tests.support.webhook_samples.woocommerce import WOO
-from tests.support.webhooks import Hooks, event_of, read
+from tests.support.webhooks import Hooks, map_event, read
 
 GENERIC = {"email": "ada@example.com", "amount": 5, "order": "o1"}
 MAPPED = {"event": "purchase", "map.email": "email", "map.amount": "amount",
@@ -75,7 +75,7 @@ REAL: list[tuple[str, Any, dict[str, str]]] = [
 ]
 
 
-def settings_of(kind: str) -> dict[str, str]:
+def webhook_settings(kind: str) -> dict[str, str]:
     return MAPPED if kind == "generic" else {}
 
 
@@ -93,16 +93,16 @@ def test_it_works(webhooks: Hooks) -> None:
 
 @pytest.mark.parametrize(("kind", "body", "headers"), TESTS)
 def test_test_orders(kind: str, body: Any, headers: dict[str, str]) -> None:
-    outcome = read(kind, body, headers=headers, settings=settings_of(kind))
+    outcome = read(kind, body, headers=headers, settings=webhook_settings(kind))
     assert (outcome.status, outcome.is_test) == (Status.IGNORED, True)
     assert outcome.event is outcome.refund is None
-    settings = {**settings_of(kind), "test_orders": "count"}
+    settings = {**webhook_settings(kind), "test_orders": "count"}
     assert read(kind, body, headers=headers, settings=settings).status is Status.ACCEPTED
 
 
 @pytest.mark.parametrize(("kind", "body", "headers"), REAL)
 def test_real_orders(kind: str, body: Any, headers: dict[str, str]) -> None:
-    assert read(kind, body, headers=headers, settings=settings_of(kind)).event is not None
+    assert read(kind, body, headers=headers, settings=webhook_settings(kind)).event is not None
 
 
 def test_a_mapping_says_what_a_test_is() -> None:
@@ -171,18 +171,18 @@ WITH_VISITOR: list[tuple[str, Any]] = [
 ]
 
 
-def stored(connection: psycopg.Connection, kind: str, body: Any) -> Stage:
+def store_order(connection: psycopg.Connection, kind: str, body: Any) -> Stage:
     outcome = read(kind, body)
     assert outcome.event is not None, outcome
     stage = new_stage(connection, currency="USD")
-    stage.run(by("webhook", outcome.event))
+    stage.run(add_sender("webhook", outcome.event))
     return stage
 
 
 @pytest.mark.parametrize(("kind", "body"), WITHOUT_VISITOR)
 def test_an_order_without_a_visitor(connection: psycopg.Connection, kind: str, body: Any) -> None:
     """It counts but makes no touchpoint, whatever attribution was copied to it."""
-    stage = stored(connection, kind, body)
+    stage = store_order(connection, kind, body)
     assert stage.values("touchpoints", "id") == []
     ((amount, name),) = stage.rows("events", "amount", "event_name")
     assert (amount > 0, name) == (True, "purchase")
@@ -193,14 +193,14 @@ def test_an_order_without_a_visitor(connection: psycopg.Connection, kind: str, b
 
 @pytest.mark.parametrize(("kind", "body"), WITH_VISITOR)
 def test_an_order_with_a_visitor(connection: psycopg.Connection, kind: str, body: Any) -> None:
-    assert len(stored(connection, kind, body).values("touchpoints", "id")) == 1
+    assert len(store_order(connection, kind, body).values("touchpoints", "id")) == 1
 
 
 def test_an_order_at_the_counter_has_no_customer(connection: psycopg.Connection) -> None:
     """It still counts, for a contact without any details."""
     no_customer = {"email": None, "contact_email": None, "customer": None, "billing_address": None}
-    stage = stored(connection, "shopify", {**shop(source_name="pos"), **no_customer,
-                                           "note_attributes": []})  # fmt: skip
+    stage = store_order(connection, "shopify", {**shop(source_name="pos"), **no_customer,
+                                                "note_attributes": []})  # fmt: skip
     assert stage.values("contacts", "email") == [None]
     assert read("shopify", {**ORDER, **no_customer, "note_attributes": []}).status is Status.REFUSED
 
@@ -213,7 +213,7 @@ def test_of_notes_written_twice_the_later_ones_count(kind: str) -> None:
              "trk_ad_group", "trk_keyword", "fingerprint", "heard_about_us")  # fmt: skip
     for name in names:
         notes = [{key: name, "value": text} for text in ("old", "new", "")]
-        assert event_of(kind, {**body, path: notes})[name] == "new"
+        assert map_event(kind, {**body, path: notes})[name] == "new"
 
 
 # The page before the visit
@@ -244,7 +244,7 @@ def test_a_page_that_is_no_source(connection: psycopg.Connection, referrer: str)
         outcome = read(kind, body, settings=settings)
         assert outcome.event is not None
         stage = new_stage(connection, own_domains=["shop.example"])
-        stage.run(by("webhook", outcome.event))
+        stage.run(add_sender("webhook", outcome.event))
         assert stage.values("touchpoints", "id") == [], (kind, body)
 
 
@@ -253,7 +253,7 @@ def test_a_page_that_is_no_source(connection: psycopg.Connection, referrer: str)
 )
 def test_a_page_that_is_a_source(connection: psycopg.Connection, referrer: str) -> None:
     body = {**ORDER, "landing_site": "/", "referring_site": referrer}
-    stage = stored(connection, "shopify", body)
+    stage = store_order(connection, "shopify", body)
     assert stage.values("touchpoints", "referrer_host") == [referrer.split("/")[2]]
 
 
@@ -267,7 +267,7 @@ def test_tags_of_renewals_make_no_touch(parts: tuple[str, str, str, str]) -> Non
     app, renews, renewal_of, separator = parts
     for words in ((renews, renewal_of), (renewal_of, renews)):
         tags = f"vip, {app}{separator.join(words)}"
-        order = event_of("shopify", {**ORDER, **TAGGED, "tags": tags})
+        order = map_event("shopify", {**ORDER, **TAGGED, "tags": tags})
         assert "trk_source" not in order, tags
         assert "url" not in order, tags
 
@@ -277,7 +277,7 @@ def test_tags_of_renewals_make_no_touch(parts: tuple[str, str, str, str]) -> Non
     "renewal-mail", "",
 ])  # fmt: skip
 def test_other_tags_keep_the_touch(tags: str) -> None:
-    order = event_of("shopify", {**ORDER, **TAGGED, "tags": tags})
+    order = map_event("shopify", {**ORDER, **TAGGED, "tags": tags})
     assert order["trk_source"] == "google_ads"
 
 
@@ -289,8 +289,8 @@ def test_other_tags_keep_the_touch(tags: str) -> None:
 ])  # fmt: skip
 def test_landing_pages_are_read_as_those_of_page_views(query: str) -> None:
     landing_site = f"/{query}" if query[0] == "#" else f"/?{query}"
-    order = event_of("shopify", {**ORDER, "landing_site": landing_site, "note_attributes": []})
+    order = map_event("shopify", {**ORDER, "landing_site": landing_site, "note_attributes": []})
     assert order["trk_campaign"] == "spring"
     notes = [{"key": "_wc_order_attribution_session_entry", "value": f"https://shop.example{landing_site}"},
              {"key": "_wc_order_attribution_utm_campaign", "value": "spring?fbclid=IwAR1"}]  # fmt: skip
-    assert event_of("woocommerce", {**WOO, "meta_data": notes})["trk_campaign"] == "spring"
+    assert map_event("woocommerce", {**WOO, "meta_data": notes})["trk_campaign"] == "spring"

@@ -131,8 +131,8 @@ def test_spaces_take_turns() -> None:
     quick = delivery("u", "x")
     order: list[int] = []
 
-    async def take(space_id: int, given: tuple[ReadContext, WebhookRequest]) -> None:
-        await make_draft(space_id, *given)
+    async def take(space_id: int, inputs: tuple[ReadContext, WebhookRequest]) -> None:
+        await make_draft(space_id, *inputs)
         order.append(space_id)
 
     async def serve() -> None:

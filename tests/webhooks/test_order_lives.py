@@ -16,7 +16,7 @@ import pytest
 
 from headwater.intake.webhooks.models import Status
 from tests.support.campaigns import campaign_size
-from tests.support.pipeline import Accepted, Stage, by, event, new_stage
+from tests.support.pipeline import Accepted, Stage, add_sender, event, new_stage
 from tests.support.webhook_samples.sample import T0
 from tests.support.webhook_samples.shopify import ORDER
 from tests.support.webhook_samples.stripe import CHARGE, INVOICE, SESSION, stripe
@@ -35,18 +35,18 @@ class Life:
 
     draw: random.Random
     amount: Decimal = Decimal("100.00")
-    returned: Decimal = Decimal(0)
+    returned_amount: Decimal = Decimal(0)
     deliveries: list[Delivery] = field(default_factory=list[Delivery])
-    now: int = T0
+    time: int = T0
 
     @property
-    def worth(self) -> Decimal:
-        return self.amount - min(self.amount, self.returned)
+    def remaining_amount(self) -> Decimal:
+        return self.amount - min(self.amount, self.returned_amount)
 
-    def at(self) -> str:
+    def next_time(self) -> str:
         """Return the next time as ISO 8601."""
-        self.now += 60
-        return datetime.fromtimestamp(self.now, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+        self.time += 60
+        return datetime.fromtimestamp(self.time, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
     def part(self) -> Decimal:
         return Decimal(self.draw.randrange(1, 5000)) / 100
@@ -56,11 +56,11 @@ def shopify_life(life: Life) -> None:
     """Refunds with several transactions or of goods only, reported under two topics, and a cancellation."""
     order = {**ORDER, "total_price": "100.00", "refunds": []}
 
-    def tell(topic: str, body: dict[str, Any]) -> None:
+    def add_delivery(topic: str, body: dict[str, Any]) -> None:
         life.deliveries.append((body, {"X-Shopify-Topic": topic}))
 
-    tell("orders/create", order)
-    tell("orders/paid", order)
+    add_delivery("orders/create", order)
+    add_delivery("orders/paid", order)
     for number in range(life.draw.randrange(4)):
         transactions: list[dict[str, Any]] = []
         for kind, status in life.draw.sample(SHOPIFY_TRANSACTIONS, life.draw.randrange(4)):
@@ -70,17 +70,17 @@ def shopify_life(life: Life) -> None:
                 "status": status, "currency": "USD", "gateway": "shopify_payments",
             })  # fmt: skip
             if kind in ("refund", "void") and status == "success":
-                life.returned += amount
+                life.returned_amount += amount
         refund = {"id": number, "order_id": ORDER["id"], "transactions": transactions,
-                  "processed_at": life.at() + "Z"}  # fmt: skip
-        order = {**order, "refunds": [*order["refunds"], refund], "updated_at": life.at() + "Z"}
-        tell("refunds/create", refund)
-        tell("orders/updated", order)
+                  "processed_at": life.next_time() + "Z"}  # fmt: skip
+        order = {**order, "refunds": [*order["refunds"], refund], "updated_at": life.next_time() + "Z"}
+        add_delivery("refunds/create", refund)
+        add_delivery("orders/updated", order)
         for transaction in transactions:
-            tell("order_transactions/create", {**transaction, "order_id": ORDER["id"]})
+            add_delivery("order_transactions/create", {**transaction, "order_id": ORDER["id"]})
     if life.draw.random() < 0.3:
-        tell("orders/cancelled", {**order, "cancelled_at": life.at() + "Z"})
-        life.returned = life.amount
+        add_delivery("orders/cancelled", {**order, "cancelled_at": life.next_time() + "Z"})
+        life.returned_amount = life.amount
 
 
 SHOPIFY_TRANSACTIONS = [
@@ -93,24 +93,24 @@ def woocommerce_life(life: Life) -> None:
     """Partial refunds, some deleted later. The order is cancelled, reopened, refunded and put in trash."""
     order = {**WOO, "total": "100.00", "refunds": []}
 
-    def tell(**changes: Any) -> None:
-        order.update(changes, date_modified_gmt=life.at())
+    def add_delivery(**changes: Any) -> None:
+        order.update(changes, date_modified_gmt=life.next_time())
         life.deliveries.append(({**order}, {"X-WC-Webhook-Topic": "order.updated"}))
 
     for status in life.draw.sample(["pending", "on-hold", "failed"], life.draw.randrange(3)):
-        tell(status=status)
-    tell(status="processing")
+        add_delivery(status=status)
+    add_delivery(status="processing")
     for number in range(life.draw.randrange(4)):
         amount = life.part()
-        tell(refunds=[*order["refunds"], {"id": number, "total": f"-{amount}"}])
+        add_delivery(refunds=[*order["refunds"], {"id": number, "total": f"-{amount}"}])
         if life.draw.random() < 0.3:
-            tell(refunds=order["refunds"][:-1])
+            add_delivery(refunds=order["refunds"][:-1])
     for status in life.draw.sample(WOO_STATUSES, life.draw.randrange(3)):
-        tell(status=status)
-    tell(status=life.draw.choice(["processing", "completed", *WOO_STATUSES]))
+        add_delivery(status=status)
+    add_delivery(status=life.draw.choice(["processing", "completed", *WOO_STATUSES]))
     is_void = order["status"] in WOO_STATUSES
     refunds = sum(-Decimal(refund["total"]) for refund in order["refunds"])
-    life.returned = life.amount if is_void else Decimal(refunds)
+    life.returned_amount = life.amount if is_void else Decimal(refunds)
 
 
 WOO_STATUSES = ["cancelled", "failed", "refunded", "trash"]
@@ -123,18 +123,18 @@ def stripe_life(life: Life) -> None:
     by_invoice = life.draw.random() < 0.5
     ids = {"invoice": "in_1" if by_invoice else None, "payment_intent": "pi_1"}
 
-    def tell(topic: str, data: dict[str, Any]) -> None:
-        life.at()
-        body = {**stripe(topic, data), "created": life.now, "id": f"evt_{life.now}"}
+    def add_delivery(topic: str, data: dict[str, Any]) -> None:
+        life.next_time()
+        body = {**stripe(topic, data), "created": life.time, "id": f"evt_{life.time}"}
         life.deliveries.append((body, {}))
 
     if by_invoice:
-        tell("invoice.paid", {**INVOICE, "amount_paid": 10000, "currency": "usd"})
+        add_delivery("invoice.paid", {**INVOICE, "amount_paid": 10000, "currency": "usd"})
         link = {"id": "inpay_1", "object": "invoice_payment", "invoice": "in_1",
                 "payment": {"type": "payment_intent", "payment_intent": "pi_1"}}  # fmt: skip
-        tell("invoice_payment.paid", link)
+        add_delivery("invoice_payment.paid", link)
     else:
-        tell("checkout.session.completed", {**SESSION, "amount_total": 10000})
+        add_delivery("checkout.session.completed", {**SESSION, "amount_total": 10000})
     charge = {**CHARGE, **ids, "amount": 10000, "amount_refunded": 0}
     has_both = life.draw.random() < 0.5
     for number in range(life.draw.randrange(4)):
@@ -142,22 +142,22 @@ def stripe_life(life: Life) -> None:
         refund = {"id": f"re_{number}", "object": "refund", "amount": cents, "charge": "ch_1",
                   "payment_intent": "pi_1", "currency": "usd"}  # fmt: skip
         charge["amount_refunded"] += cents
-        tell("charge.refunded", {**charge})
+        add_delivery("charge.refunded", {**charge})
         if has_both:
-            tell("refund.created", {**refund, "status": life.draw.choice(["succeeded", "pending"])})
+            add_delivery("refund.created", {**refund, "status": life.draw.choice(["succeeded", "pending"])})
         if life.draw.random() < 0.3:
-            tell("refund.failed", {**refund, "status": "failed"})
+            add_delivery("refund.failed", {**refund, "status": "failed"})
             charge["amount_refunded"] -= cents
         else:
-            life.returned += Decimal(cents) / 100
+            life.returned_amount += Decimal(cents) / 100
     if life.draw.random() < 0.3:
         status = life.draw.choice(["lost", "won"])
         dispute = {"id": "dp_1", "object": "dispute", "amount": 2500, "charge": "ch_1",
                    "payment_intent": "pi_1", "currency": "usd", "status": status}  # fmt: skip
-        tell("charge.dispute.created", {**dispute, "status": "needs_response"})
-        tell("charge.dispute.closed", dispute)
+        add_delivery("charge.dispute.created", {**dispute, "status": "needs_response"})
+        add_delivery("charge.dispute.closed", dispute)
         if status == "lost":
-            life.returned += 25
+            life.returned_amount += 25
 
 
 def generic_life(life: Life) -> None:
@@ -168,7 +168,7 @@ def generic_life(life: Life) -> None:
         reference = life.draw.choice(["order", "refund_of"])
         key = f"k{len(life.deliveries)}"
         life.deliveries.append(({"amount": f"-{amount}", reference: "o1", "key": key}, {}))
-        life.returned += amount
+        life.returned_amount += amount
 
 
 def calendly_life(life: Life) -> None:
@@ -192,17 +192,17 @@ SETTINGS = {
 }  # fmt: skip
 
 
-def accepted(kind: str, delivery: Delivery) -> list[Accepted]:
+def accept_delivery(kind: str, delivery: Delivery) -> list[Accepted]:
     body, headers = delivery
     outcome = read(kind, body, headers=headers, settings=SETTINGS[kind])
     assert outcome.status is not Status.REFUSED, outcome
     items = [item for item in (outcome.event, outcome.refund) if item is not None]
-    return [by("webhook", item) for item in items]
+    return [add_sender("webhook", item) for item in items]
 
 
 def run(stage: Stage, kind: str, deliveries: list[Delivery], limit: int) -> None:
     for delivery in deliveries:
-        stage.put(*accepted(kind, delivery))
+        stage.put(*accept_delivery(kind, delivery))
     stage.process(limit)
     assert stage.values("rejected", "id") == []
 
@@ -229,7 +229,7 @@ def test_any_life_in_any_order(connection: psycopg.Connection, kind: str) -> Non
         draw.shuffle(arrivals)
         stage = new_stage(connection, currency="USD")
         run(stage, kind, arrivals, draw.choice([1, 3, 100]))
-        assert sum(stage.values("events", "amount")) == life.worth, (number, arrivals)
+        assert sum(stage.values("events", "amount")) == life.remaining_amount, (number, arrivals)
 
 
 @pytest.mark.parametrize("kind", ["shopify", "woocommerce", "stripe", "generic"])
@@ -244,7 +244,7 @@ def test_as_it_happens(connection: psycopg.Connection, kind: str) -> None:
             amounts = stage.values("events", "amount")
             assert 0 <= sum(amounts) <= life.amount
             assert 0 not in amounts
-        assert sum(stage.values("events", "amount")) == life.worth
+        assert sum(stage.values("events", "amount")) == life.remaining_amount
 
 
 def test_the_plugin_of_woocommerce_beside_its_webhook(connection: psycopg.Connection) -> None:
@@ -257,28 +257,32 @@ def test_the_plugin_of_woocommerce_beside_its_webhook(connection: psycopg.Connec
         order = {**WOO, "total": "100.00", "status": "processing", "refunds": []}
         person = {"email": "ada@example.com", "currency": "USD"}
         key = f"woocommerce:shop.example:order:{WOO['id']}:refund"
-        events = [by("api_key", event(order_id=str(WOO["id"]), amount="100.00", **person))]
+        events = [add_sender("api_key", event(order_id=str(WOO["id"]), amount="100.00", **person))]
         for refund in range(1, draw.randrange(2, 5)):
             if draw.random() < 0.7:
-                events += accepted("woocommerce", ({**order, "date_modified_gmt": life.at()}, {}))
+                events += accept_delivery(
+                    "woocommerce", ({**order, "date_modified_gmt": life.next_time()}, {})
+                )
             amount = life.part()
             order["refunds"] = [*order["refunds"], {"id": refund, "total": f"-{amount}"}]
             refund_event = event(amount=f"-{amount}", idempotency_key=f"{key}:{refund}", **person)
-            events += [by("api_key", refund_event)] * draw.choice([1, 1, 2])
-            life.returned += amount
-        later = (life.now + 60) * 1000
+            events += [add_sender("api_key", refund_event)] * draw.choice([1, 1, 2])
+            life.returned_amount += amount
+        later = (life.time + 60) * 1000
         if draw.random() < 0.5:
-            life.returned -= amount
+            life.returned_amount -= amount
             order["refunds"].pop()
             withdrawal = {"amount": "0", "event_time": later, **person}
-            events.append(by("api_key", event(**withdrawal, idempotency_key=refund_event.idempotency_key)))
+            events.append(
+                add_sender("api_key", event(**withdrawal, idempotency_key=refund_event.idempotency_key))
+            )
         if draw.random() < 0.5:
             state = {"idempotency_key": f"{key}:0", **person}
-            events.append(by("api_key", event(**state, amount="-100.00", event_time=later)))
-            events.append(by("api_key", event(**state, amount="0", event_time=later + 1000)))
-        events += accepted("woocommerce", ({**order, "date_modified_gmt": life.at()}, {}))
+            events.append(add_sender("api_key", event(**state, amount="-100.00", event_time=later)))
+            events.append(add_sender("api_key", event(**state, amount="0", event_time=later + 1000)))
+        events += accept_delivery("woocommerce", ({**order, "date_modified_gmt": life.next_time()}, {}))
         draw.shuffle(events)
         stage = new_stage(connection, currency="USD")
         stage.put(*events)
         stage.process(draw.choice([1, 3, 100]))
-        assert sum(stage.values("events", "amount")) == life.worth, (number, events)
+        assert sum(stage.values("events", "amount")) == life.remaining_amount, (number, events)

@@ -23,26 +23,26 @@ LONG = "x" * 250_000
 MEMBERS = {str(number): 1 for number in range(20_000)}
 
 
-def piped(first: str, step: str, times: int = DEEPEST - 10) -> str:
-    return " | ".join([first, *[step] * times])
+def pipe_steps(start: str, step: str, times: int = DEEPEST - 10) -> str:
+    return " | ".join([start, *[step] * times])
 
 
-def listed(each: str, times: int) -> str:
-    return f"[{','.join([each] * times)}]"
+def list_text(item: str, times: int) -> str:
+    return f"[{','.join([item] * times)}]"
 
 
 HOSTILE = {
-    "a list doubled again and again": (piped("a", "[@,@][]"), {"a": [1] * 1000}),
-    "one list a thousand times": (listed("@", 1000) + "[]", NUMBERS),
-    "a tree doubled, then written": (piped("@", "[@,@]") + " | to_string(@)", TEXTS),
-    "a text doubled again and again": (piped("@", "join('',[@,@])"), LONG),
-    "long lists compared": (listed("a==b", 400), {"a": NUMBERS, "b": list(NUMBERS)}),
-    "a long text searched": (listed("contains(@,'yx')", 200), LONG),
-    "a list sorted again and again": (piped("@", "sort(@)"), NUMBERS),
-    "a list sorted by itself": (piped("@", "sort_by(@,&@)"), NUMBERS),
-    "a list turned again and again": (piped("@", "reverse(@)"), NUMBERS),
-    "a list cut again and again": (piped("@", "[::-1]"), NUMBERS),
-    "an object's values": (listed("values(@)", 300), MEMBERS),
+    "a list doubled again and again": (pipe_steps("a", "[@,@][]"), {"a": [1] * 1000}),
+    "one list a thousand times": (list_text("@", 1000) + "[]", NUMBERS),
+    "a tree doubled, then written": (pipe_steps("@", "[@,@]") + " | to_string(@)", TEXTS),
+    "a text doubled again and again": (pipe_steps("@", "join('',[@,@])"), LONG),
+    "long lists compared": (list_text("a==b", 400), {"a": NUMBERS, "b": list(NUMBERS)}),
+    "a long text searched": (list_text("contains(@,'yx')", 200), LONG),
+    "a list sorted again and again": (pipe_steps("@", "sort(@)"), NUMBERS),
+    "a list sorted by itself": (pipe_steps("@", "sort_by(@,&@)"), NUMBERS),
+    "a list turned again and again": (pipe_steps("@", "reverse(@)"), NUMBERS),
+    "a list cut again and again": (pipe_steps("@", "[::-1]"), NUMBERS),
+    "an object's values": (list_text("values(@)", 300), MEMBERS),
     "an object merged with itself": (f"merge({','.join('@' * 900)})", MEMBERS),
     "lists of lists": ("map(&map(&@,@),[@,@,@])", NUMBERS),
     "conditions": (f"[?{' && '.join(['@>=`0`'] * 90)}]", NUMBERS),
@@ -85,7 +85,7 @@ def test_numbers_beyond_all_bounds(text: str, body: Any) -> None:
         parse(text).find(MappingInput(body, {}))
 
 
-def nested(depth: int) -> Any:
+def nested_list(depth: int) -> Any:
     value: Any = []
     for _ in range(depth):
         value = [value]
@@ -94,9 +94,9 @@ def nested(depth: int) -> Any:
 
 @pytest.mark.parametrize("text", ["@ == @[0]", "to_string(@)", "contains(@, @)"])
 def test_bodies_that_are_nested_deeply(text: str) -> None:
-    assert parse(text).find(MappingInput(nested(50), {})) is not None
+    assert parse(text).find(MappingInput(nested_list(50), {})) is not None
     with pytest.raises(ValueError, match=r"nested too deeply|takes too much work"):
-        parse(text).find(MappingInput(nested(200_000), {}))
+        parse(text).find(MappingInput(nested_list(200_000), {}))
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ class Meter(StepBudget):
 def test_the_work_grows_with_the_body(kind: str, topic: str, lists: tuple[str, ...]) -> None:
     """A body twice as long needs at most twice the work, and a long one still fits."""
 
-    def spent(length: int) -> int:
+    def spend_units(length: int) -> int:
         pair = {"name": "note", "key": "note", "value": "v", "amount": "1.00"}
         body = {name: [pair] * length for name in lists}
         meter = Meter()
@@ -144,8 +144,8 @@ def test_the_work_grows_with_the_body(kind: str, topic: str, lists: tuple[str, .
             parse(text).find(MappingInput(body, {}), meter)
         return meter.spent
 
-    assert spent(400) <= 2 * spent(200)
-    assert spent(2000) < MAX_STEPS
+    assert spend_units(400) <= 2 * spend_units(200)
+    assert spend_units(2000) < MAX_STEPS
 
 
 def test_all_fields_of_a_delivery_share_one_budget() -> None:

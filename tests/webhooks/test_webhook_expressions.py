@@ -109,13 +109,13 @@ FOUND = [
 ]
 
 
-@pytest.mark.parametrize(("text", "found"), FOUND)
-def test_it_works(text: str, found: Any) -> None:
-    assert parse(text).find(DOCUMENT) == found
+@pytest.mark.parametrize(("text", "value"), FOUND)
+def test_it_works(text: str, value: Any) -> None:
+    assert parse(text).find(DOCUMENT) == value
 
 
 @pytest.mark.parametrize(
-    ("text", "why"),
+    ("text", "message"),
     [
         ("", "cannot be read: it is empty"),
         (" ", "cannot be read: it ends too early"),
@@ -146,10 +146,10 @@ def test_it_works(text: str, found: Any) -> None:
         ("from_minor_units(a, header('cookie'))", "must not read cookie"),
     ],
 )
-def test_what_cannot_be_read(text: str, why: str) -> None:
+def test_bad_expressions_are_refused(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=r"\w") as error_info:
         parse(text)
-    assert why in str(error_info.value)
+    assert message in str(error_info.value)
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_a_value_that_does_not_fit(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "why"),
+    ("text", "message"),
     [
         ("join(' ', [price, zero])", "join() takes text, a list of texts."),
         ("sum(amounts[*].n)", "sum() takes a list of numbers."),
@@ -174,11 +174,11 @@ def test_a_value_that_does_not_fit(text: str) -> None:
         ("url_parameter(url, missing)", "url_parameter() takes any value, text."),
     ],
 )
-def test_a_function_of_the_wrong_values(text: str, why: str) -> None:
+def test_a_function_of_the_wrong_values(text: str, message: str) -> None:
     """The reason doesn't quote the body, which may contain a person's address."""
     with pytest.raises(ValueError, match="cannot be evaluated") as error_info:
         parse(text).find(DOCUMENT)
-    assert str(error_info.value) == f"cannot be evaluated: {why}"
+    assert str(error_info.value) == f"cannot be evaluated: {message}"
 
 
 JSON = st.recursive(
@@ -208,7 +208,7 @@ CALLS = st.recursive(
 
 @settings(max_examples=campaign_size("HEADWATER_EXPRESSIONS", 200, 20_000), deadline=None)
 @given(JSON, CALLS)
-def test_whatever_a_body_holds(body: Any, text: str) -> None:
+def test_any_body_gives_a_value_or_an_error(body: Any, text: str) -> None:
     """The result is a value or a ValueError, and never another exception."""
     with contextlib.suppress(ValueError):
         parse(text).find(MappingInput(body, {}))
@@ -216,7 +216,7 @@ def test_whatever_a_body_holds(body: Any, text: str) -> None:
 
 @settings(max_examples=campaign_size("HEADWATER_EXPRESSIONS", 200, 20_000), deadline=None)
 @given(st.text(max_size=30) | st.text(alphabet="ab.[]{}*|&()'`\"\\?@:,-0= !<>", max_size=30))
-def test_whatever_an_operator_types(text: str) -> None:
+def test_any_text_is_an_expression_or_an_error(text: str) -> None:
     with contextlib.suppress(ValueError):
         parse(text).find(DOCUMENT)
 
@@ -235,7 +235,7 @@ def test_settings() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "key", "value", "why"),
+    ("kind", "key", "value", "message"),
     [
         ("generic", "event", "nonsense", "not a standard event name"),
         ("stripe", "event", "purchase", "use event.<topic>"),
@@ -252,10 +252,10 @@ def test_settings() -> None:
         ("generic", "map.email", "header('cookie')", "must not read cookie"),
     ],
 )
-def test_settings_that_cannot_be_used(kind: str, key: str, value: str, why: str) -> None:
+def test_settings_that_cannot_be_used(kind: str, key: str, value: str, message: str) -> None:
     with pytest.raises(Invalid) as error_info:
         read_settings(kind, {key: value})
-    assert why in error_info.value.errors[key][0]
+    assert message in error_info.value.errors[key][0]
 
 
 def test_a_generic_webhook_says_what_it_is_for() -> None:

@@ -16,7 +16,7 @@ from tests.support.webhook_samples.sample import T0, T0_ISO
 from tests.support.webhook_samples.shopify import ORDER, REFUND
 from tests.support.webhook_samples.stripe import CHARGE, INTENT, INVOICE, SESSION, stripe
 from tests.support.webhook_samples.woocommerce import WOO
-from tests.support.webhooks import event_of, read, refund_of
+from tests.support.webhooks import map_event, map_refund, read
 
 PERSON = {"email": "ada@example.com", "full_name": "Ada L", "event_time": T0 * 1000}
 NAMED = {"email": "ada@example.com", "first_name": "Ada", "last_name": "L"}
@@ -24,7 +24,7 @@ NAMED = {"email": "ada@example.com", "first_name": "Ada", "last_name": "L"}
 
 def test_it_works() -> None:
     """Stripe Checkout."""
-    assert event_of("stripe", stripe("checkout.session.completed", SESSION)) == {
+    assert map_event("stripe", stripe("checkout.session.completed", SESSION)) == {
         **PERSON, "event_name": "purchase", "amount": "49", "currency": "USD", "order_id": "pi_1",
         "checkout_token": "cs_1", "trk_token": "tok-1", "phone": "+15551234567",
         "trk_source": "google", "trk_type": "cpc", "trk_campaign": "spring",
@@ -33,11 +33,11 @@ def test_it_works() -> None:
 
 
 def test_stripe_s_other_purchases() -> None:
-    assert event_of("stripe", stripe("payment_intent.succeeded", INTENT)) == {
+    assert map_event("stripe", stripe("payment_intent.succeeded", INTENT)) == {
         **PERSON, "event_name": "purchase", "amount": "49", "currency": "USD", "order_id": "pi_1",
         "trk_token": "tok-2", "phone": "+15551234567", "idempotency_key": "stripe:evt_1",
     }  # fmt: skip
-    assert event_of("stripe", stripe("invoice.paid", INVOICE)) == {
+    assert map_event("stripe", stripe("invoice.paid", INVOICE)) == {
         **PERSON, "event_name": "purchase", "amount": "1000", "currency": "JPY", "order_id": "in_1",
         "order_name": "A-1", "trk_token": "tok-3", "idempotency_key": "stripe:evt_1",
     }  # fmt: skip
@@ -48,7 +48,7 @@ def test_one_payment_has_one_order_id() -> None:
     subscription = {**SESSION, "payment_intent": None, "invoice": "in_1", "mode": "subscription"}
     of_invoice = {**INTENT, "invoice": "in_1"}
     orders = [
-        event_of("stripe", stripe(topic, data))["order_id"]
+        map_event("stripe", stripe(topic, data))["order_id"]
         for topic, data in [
             ("checkout.session.completed", subscription),
             ("invoice.paid", INVOICE),
@@ -60,18 +60,18 @@ def test_one_payment_has_one_order_id() -> None:
 
 def test_stripe_s_refund_is_the_sum_of_all_so_far() -> None:
     """It names the invoice and the payment intent. The order has one of these ids."""
-    assert refund_of("stripe", stripe("charge.refunded", CHARGE)) == {
+    assert map_refund("stripe", stripe("charge.refunded", CHARGE)) == {
         "order_ids": ["pi_1"], "at": T0 * 1000, "currency": "USD",
         "statements": [{"part": "ch_1", "amount": "30", "version": T0 * 1000}],
     }  # fmt: skip
     of_invoice = {**CHARGE, "invoice": "in_1"}
-    refund = refund_of("stripe", stripe("charge.refunded", of_invoice))
+    refund = map_refund("stripe", stripe("charge.refunded", of_invoice))
     assert refund["order_ids"] == ["in_1", "pi_1"]
 
 
 def test_stripe_s_customer() -> None:
     customer = {"id": "cus_1", "email": "ada@example.com", "name": "Ada L", "phone": None}
-    assert event_of("stripe", stripe("customer.created", customer)) == {
+    assert map_event("stripe", stripe("customer.created", customer)) == {
         **PERSON, "event_name": "sign_up", "idempotency_key": "stripe:evt_1",
     }  # fmt: skip
 
@@ -79,7 +79,7 @@ def test_stripe_s_customer() -> None:
 @pytest.mark.parametrize("topic", ["orders/create", "orders/paid"])
 def test_shopify_s_order(topic: str) -> None:
     headers = {"X-Shopify-Topic": topic, "X-Shopify-Event-Id": "e-1"}
-    assert event_of("shopify", ORDER, headers=headers) == {
+    assert map_event("shopify", ORDER, headers=headers) == {
         **NAMED, "event_name": "purchase", "event_time": T0 * 1000, "amount": "403",
         "currency": "USD",
         "order_id": "820982911946154508", "order_name": "#1001", "checkout_token": "ch-1",
@@ -95,11 +95,11 @@ def test_shopify_s_order(topic: str) -> None:
 
 def test_where_shopify_s_visit_came_from() -> None:
     def source(**changes: Any) -> Any:
-        return event_of("shopify", {**ORDER, **changes}).get("trk_source")
+        return map_event("shopify", {**ORDER, **changes}).get("trk_source")
 
     assert source(landing_site="/?gclid=1") == "google_ads"
     assert source(landing_site="/") is None
-    event = event_of("shopify", {**ORDER, "landing_site": "/"})
+    event = map_event("shopify", {**ORDER, "landing_site": "/"})
     assert event["referrer"] == "https://www.blog.example/post"
     assert source(landing_site=None, referring_site=None) is None
     notes = [{"name": "trk_source", "value": "tiktok_ads"}]
@@ -108,15 +108,15 @@ def test_where_shopify_s_visit_came_from() -> None:
 
 def test_shopify_s_fingerprint_needs_its_ip() -> None:
     notes = [{"name": "fingerprint", "value": "fp"}]
-    event = event_of("shopify", {**ORDER, "note_attributes": notes})
+    event = map_event("shopify", {**ORDER, "note_attributes": notes})
     assert (event["fingerprint"], event["ip"]) == ("fp", "192.0.2.7")
-    event = event_of("shopify", {**ORDER, "note_attributes": notes, "browser_ip": None})
+    event = map_event("shopify", {**ORDER, "note_attributes": notes, "browser_ip": None})
     assert event.keys().isdisjoint({"fingerprint", "ip"})
 
 
 def test_shopify_s_refund_is_of_its_order() -> None:
     headers = {"X-Shopify-Topic": "refunds/create"}
-    assert refund_of("shopify", REFUND, headers=headers) == {
+    assert map_refund("shopify", REFUND, headers=headers) == {
         "order_ids": ["820982911946154508"], "at": T0 * 1000, "currency": "USD",
         "statements": [{"item": "5/0", "amount": "10"}, {"item": "5/1", "amount": "5.5"}],
     }  # fmt: skip
@@ -126,14 +126,14 @@ def test_shopify_s_customer() -> None:
     customer = {"id": 7, "email": "ada@example.com", "first_name": "Ada", "last_name": "L",
                 "phone": None, "created_at": T0_ISO}  # fmt: skip
     headers = {"X-Shopify-Topic": "customers/create"}
-    assert event_of("shopify", customer, headers=headers) == {
+    assert map_event("shopify", customer, headers=headers) == {
         **NAMED, "event_name": "sign_up", "event_time": T0 * 1000,
         "idempotency_key": "shopify:customers/create:7",
     }  # fmt: skip
 
 
 def test_woocommerce_s_order() -> None:
-    assert event_of("woocommerce", WOO) == {
+    assert map_event("woocommerce", WOO) == {
         **NAMED, "event_name": "purchase", "event_time": T0 * 1000, "amount": "29.35",
         "currency": "USD",
         "order_id": "727", "order_name": "727", "checkout_token": "wc_order_58d2",
@@ -147,14 +147,14 @@ def test_woocommerce_s_order() -> None:
 def test_the_token_of_the_woocommerce_plugin() -> None:
     notes = [{"key": "_headwater_token", "value": "tok-7"}]
     headers = {"X-WC-Webhook-Topic": "order.updated"}
-    assert event_of("woocommerce", {**WOO, "meta_data": notes}, headers=headers)["trk_token"] == "tok-7"
+    assert map_event("woocommerce", {**WOO, "meta_data": notes}, headers=headers)["trk_token"] == "tok-7"
 
 
 def test_woocommerce_s_statuses() -> None:
-    completed_order = event_of("woocommerce", {**WOO, "status": "completed"})
+    completed_order = map_event("woocommerce", {**WOO, "status": "completed"})
     assert (completed_order["event_name"], completed_order["order_id"]) == ("purchase", "727")
     for status in ("refunded", "cancelled", "failed", "trash"):
-        refund = refund_of("woocommerce", {**WOO, "status": status})
+        refund = map_refund("woocommerce", {**WOO, "status": status})
         assert (refund["order_ids"], refund["statements"]) == (
             ["727"], [{"version": T0 * 1000}]
         )  # fmt: skip
@@ -168,14 +168,14 @@ def test_woocommerce_s_ping_and_customer() -> None:
                 "date_created_gmt": "2026-05-13T11:00:00", "billing": {},
                 "_links": WOO["_links"]}  # fmt: skip
     headers = {"X-WC-Webhook-Topic": "customer.created"}
-    assert event_of("woocommerce", customer, headers=headers) == {
+    assert map_event("woocommerce", customer, headers=headers) == {
         **NAMED, "event_name": "sign_up", "event_time": T0 * 1000,
         "idempotency_key": "woocommerce:shop.example:customer.created:3",
     }  # fmt: skip
 
 
 def test_calendly_s_booking() -> None:
-    assert event_of("calendly", BOOKING) == {
+    assert map_event("calendly", BOOKING) == {
         **PERSON, "event_name": "schedule", "phone": "+1 555-123-4567",
         "trk_source": "linkedin", "trk_type": "paid", "trk_campaign": "demo",
         "idempotency_key": "calendly:invitee.created:"
@@ -200,11 +200,11 @@ IGNORED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("kind", "body", "headers", "why"), IGNORED)
-def test_what_is_ignored(kind: str, body: Any, headers: dict[str, str], why: str) -> None:
+@pytest.mark.parametrize(("kind", "body", "headers", "reason"), IGNORED)
+def test_other_bodies_are_ignored(kind: str, body: Any, headers: dict[str, str], reason: str) -> None:
     outcome = read(kind, body, headers=headers)
     assert (outcome.status, outcome.event) == (Status.IGNORED, None)
-    assert why in outcome.detail
+    assert reason in outcome.detail
 
 
 def test_settings_go_over_what_is_ready_made() -> None:
@@ -220,7 +220,7 @@ def test_settings_go_over_what_is_ready_made() -> None:
         "map.is_upsell": "'true'",
         "map.amount": "`12.5`",
     }
-    event = event_of("stripe", unpaid, settings=settings)
+    event = map_event("stripe", unpaid, settings=settings)
     assert (event["event_name"], event["amount"], event["is_upsell"]) == (
         "initiate_checkout", "12.5", True,
     )  # fmt: skip
@@ -248,19 +248,19 @@ def test_a_refund_in_the_buyer_s_currency_is_read_in_the_shop_s() -> None:
     lines.
     """
 
-    def both(shop: str, buyer: str) -> dict[str, Any]:
+    def order_with_buyer(shop: str, buyer: str) -> dict[str, Any]:
         return {"shop_money": {"amount": shop, "currency_code": "USD"},
                 "presentment_money": {"amount": buyer, "currency_code": "EUR"}}  # fmt: skip
 
     transaction = {"id": 9, "amount": "9.20", "currency": "EUR", "kind": "refund",
                    "status": "success"}  # fmt: skip
-    line = {"subtotal_set": both("20.00", "18.40")}
+    line = {"subtotal_set": order_with_buyer("20.00", "18.40")}
     for details in (
-        {"transactions": [{**transaction, "amount_set": both("10.00", "9.20")}]},
+        {"transactions": [{**transaction, "amount_set": order_with_buyer("10.00", "9.20")}]},
         {"transactions": [transaction], "refund_line_items": [line]},
-        {"transactions": [transaction], "order_adjustments": [{"amount_set": both("5", "4.6")}]},
+        {"transactions": [transaction], "order_adjustments": [{"amount_set": order_with_buyer("5", "4.6")}]},
     ):
-        refund = refund_of(
+        refund = map_refund(
             "shopify", {"id": 5, "order_id": 7, **details}, headers={"X-Shopify-Topic": "refunds/create"}
         )
         assert (refund["currency"], refund["statements"]) == (

@@ -25,8 +25,8 @@ OTHER = hmac.new(b"other", BODY, hashlib.sha256).hexdigest()
 OTHER_BASE64 = base64.b64encode(bytes.fromhex(OTHER)).decode()
 
 
-def stamped(at: int, secret: bytes = SECRET) -> str:
-    return hmac.new(secret, b"%d." % at + BODY, hashlib.sha256).hexdigest()
+def sign_with_time(time: int, secret: bytes = SECRET) -> str:
+    return hmac.new(secret, b"%d." % time + BODY, hashlib.sha256).hexdigest()
 
 
 def check(kind: str, header: str, value: str | None, settings: WebhookSettings | None = None) -> None:
@@ -47,13 +47,13 @@ STAMPED = [("stripe", "stripe-signature", 300), ("calendly", "calendly-webhook-s
 @pytest.mark.parametrize(("kind", "header", "tolerance"), STAMPED)
 def test_timestamped(kind: str, header: str, tolerance: int) -> None:
     good = [
-        f"t={T},v1={stamped(T)}",
-        f"t={T}, v1={stamped(T)}",
-        f"v1={stamped(T)},t={T}",
-        f"t={T},v1={OTHER},v1={stamped(T)}",
-        f"t={T},v1={stamped(T)},v1={OTHER},v0={OTHER}",
-        f"t={T - tolerance},v1={stamped(T - tolerance)}",
-        f"t={T + 60},v1={stamped(T + 60)}",
+        f"t={T},v1={sign_with_time(T)}",
+        f"t={T}, v1={sign_with_time(T)}",
+        f"v1={sign_with_time(T)},t={T}",
+        f"t={T},v1={OTHER},v1={sign_with_time(T)}",
+        f"t={T},v1={sign_with_time(T)},v1={OTHER},v0={OTHER}",
+        f"t={T - tolerance},v1={sign_with_time(T - tolerance)}",
+        f"t={T + 60},v1={sign_with_time(T + 60)}",
     ]
     for value in good:
         check(kind, header, value)
@@ -65,17 +65,17 @@ def test_what_a_timestamped_one_must_not_be(kind: str, header: str, tolerance: i
     bad = [
         (None, "missing"),
         ("", "cannot be read"),
-        (f"v1={stamped(T)}", "cannot be read"),
+        (f"v1={sign_with_time(T)}", "cannot be read"),
         (f"t={T}", "cannot be read"),
-        (f"t={T},t={T},v1={stamped(T)}", "cannot be read"),
-        (f"t=\u0661,v1={stamped(T)}", "cannot be read"),
+        (f"t={T},t={T},v1={sign_with_time(T)}", "cannot be read"),
+        (f"t=\u0661,v1={sign_with_time(T)}", "cannot be read"),
         (f"t={T},v1={OTHER}", "does not match"),
         (f"t={T},v1=", "does not match"),
         (f"t={T},v1=é", "does not match"),
-        (f"t={T},v0={stamped(T)}", "cannot be read"),
-        (f"t={T + 1},v1={stamped(T)}", "does not match"),
-        (f"t={T},v1={stamped(T, b'other')}", "does not match"),
-        (f"t={old},v1={stamped(old)}", "minutes old"),
+        (f"t={T},v0={sign_with_time(T)}", "cannot be read"),
+        (f"t={T + 1},v1={sign_with_time(T)}", "does not match"),
+        (f"t={T},v1={sign_with_time(T, b'other')}", "does not match"),
+        (f"t={old},v1={sign_with_time(old)}", "minutes old"),
     ]
     for value, reason in bad:
         with pytest.raises(UnverifiedRequest, match=reason):

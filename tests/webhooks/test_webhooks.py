@@ -212,20 +212,22 @@ def test_a_body_that_cannot_be_mapped(webhooks: Hooks) -> None:
 
 
 @pytest.fixture
-def limited(database_url: str, tmp_path: Any) -> Any:
+def limited_server(database_url: str, tmp_path: Any) -> Any:
     running = run_application(Settings(data_dir=tmp_path), database_url)
     yield running
     running.stop()
 
 
-def test_the_limit_of_track(limited: Running, webhooks: Hooks, connection: psycopg.Connection) -> None:
+def test_the_limit_of_track(limited_server: Running, webhooks: Hooks, connection: psycopg.Connection) -> None:
     """Every delivery counts against it. A delivery over the limit isn't kept, because the sender retries."""
     generic_hook = webhooks.generic()
     connection.execute(
         "UPDATE space_limits SET per_minute = 3 WHERE space_id = %s AND bucket = 'track'",
         (generic_hook.stage.space_id,),
     )
-    hook = Hook(generic_hook.stage, limited.base_url, "generic", generic_hook.id, generic_hook.token, None)
+    hook = Hook(
+        generic_hook.stage, limited_server.base_url, "generic", generic_hook.id, generic_hook.token, None
+    )
     bodies = [{"email": "ada@example.com"}, {"email": "no"}, {"email": "b@example.com"}]
     answers = [hook.deliver(body) for body in bodies]
     last = hook.deliver({"email": "c@example.com"})
@@ -314,13 +316,15 @@ def test_strangers_push_no_believed_delivery_out(webhooks: Hooks) -> None:
 
 
 def test_a_stranger_is_counted_before_anything_is_stored(
-    limited: Running, webhooks: Hooks, connection: psycopg.Connection
+    limited_server: Running, webhooks: Hooks, connection: psycopg.Connection
 ) -> None:
     shopify_hook = webhooks.make("shopify")
     connection.execute(
         "UPDATE space_limits SET per_minute = 0 WHERE space_id = %s AND bucket = 'track'",
         (shopify_hook.stage.space_id,),
     )
-    hook = Hook(shopify_hook.stage, limited.base_url, "shopify", shopify_hook.id, shopify_hook.token, None)
+    hook = Hook(
+        shopify_hook.stage, limited_server.base_url, "shopify", shopify_hook.id, shopify_hook.token, None
+    )
     assert hook.post(b"{}", {}).status_code == 429
     assert hook.deliveries("id") == []

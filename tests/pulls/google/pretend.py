@@ -9,7 +9,7 @@ from urllib.parse import parse_qs
 
 from tests.pulls.books import AdPlace, Books, Spent
 from tests.support.fake_platform import Answer
-from tests.support.wire import Received
+from tests.support.wire import ReceivedRequest
 
 SECRETS = {
     "developer_token": "a-developer-token",
@@ -47,12 +47,12 @@ class PretendGoogle:
     def expire_tokens(self) -> None:
         self._token = None
 
-    def __call__(self, request: Received) -> Answer:
+    def __call__(self, request: ReceivedRequest) -> Answer:
         if request.target == "/token":
             return self._issue(request)
         return self._refuse(request) or self._search(request.json())
 
-    def _refuse(self, request: Received) -> Answer | None:
+    def _refuse(self, request: ReceivedRequest) -> Answer | None:
         if self._token is None or request.headers["authorization"] != f"Bearer {self._token}":
             return EXPIRED
         if request.headers["developer-token"] != SECRETS["developer_token"]:
@@ -75,7 +75,7 @@ class PretendGoogle:
             page["nextPageToken"] = str(start + self.page_size)
         return Answer(body=page)
 
-    def _issue(self, request: Received) -> Answer:
+    def _issue(self, request: ReceivedRequest) -> Answer:
         form = {name: values[0] for name, values in parse_qs(request.body.decode()).items()}
         user = {name: SECRETS[name] for name in ("client_id", "client_secret", "refresh_token")}
         if form != {"grant_type": "refresh_token", **user}:
@@ -94,7 +94,9 @@ class PretendGoogle:
         assert match is not None, query
         first, last = date.fromisoformat(match[2]), date.fromisoformat(match[3])
         rows = (
-            self.books.by_campaign(first, last) if match[1] == "campaign" else self.books.by_ad(first, last)
+            self.books.campaign_rows(first, last)
+            if match[1] == "campaign"
+            else self.books.ad_rows(first, last)
         )
         return [self._row(*row) for row in rows]
 
@@ -109,30 +111,33 @@ class PretendGoogle:
             "manager": False,
         }
 
-    def _row(self, day: date, place: AdPlace, spent: Spent) -> dict[str, Any]:
+    def _row(self, day: date, ad_place: AdPlace, figures: Spent) -> dict[str, Any]:
         customer = f"customers/{self.books.account}"
         row: dict[str, Any] = {
             "campaign": {
-                "resourceName": f"{customer}/campaigns/{place.campaign}",
-                "id": place.campaign,
-                "name": self.books.name_of(place.campaign),
+                "resourceName": f"{customer}/campaigns/{ad_place.campaign}",
+                "id": ad_place.campaign,
+                "name": self.books.find_name(ad_place.campaign),
             },
             "segments": {"date": str(day)},
             "metrics": {
-                "clicks": str(spent.clicks),
-                "conversions": float(spent.conversions),
-                "conversionsValue": float(spent.revenue),
-                "costMicros": str(int(spent.amount * 1_000_000)),
-                "impressions": str(spent.impressions),
+                "clicks": str(figures.clicks),
+                "conversions": float(figures.conversions),
+                "conversionsValue": float(figures.revenue),
+                "costMicros": str(int(figures.amount * 1_000_000)),
+                "impressions": str(figures.impressions),
             },
         }
-        if place.ad:
+        if ad_place.ad:
             row["adGroup"] = {
-                "resourceName": f"{customer}/adGroups/{place.adset}",
-                "id": place.adset,
-                "name": self.books.name_of(place.adset),
+                "resourceName": f"{customer}/adGroups/{ad_place.adset}",
+                "id": ad_place.adset,
+                "name": self.books.find_name(ad_place.adset),
             }
-            ad = {"resourceName": f"{customer}/ads/{place.ad}", "id": place.ad}
-            ad["name"] = self.books.name_of(place.ad)
-            row["adGroupAd"] = {"resourceName": f"{customer}/adGroupAds/{place.adset}~{place.ad}", "ad": ad}
+            ad = {"resourceName": f"{customer}/ads/{ad_place.ad}", "id": ad_place.ad}
+            ad["name"] = self.books.find_name(ad_place.ad)
+            row["adGroupAd"] = {
+                "resourceName": f"{customer}/adGroupAds/{ad_place.adset}~{ad_place.ad}",
+                "ad": ad,
+            }
         return row

@@ -77,7 +77,7 @@ def test_a_token_that_expires_on_the_third_page(pulls: Pulls) -> None:
     ],
 )
 def test_faults(pulls: Pulls, answer: Answer, fault: str, status: str) -> None:
-    checks.check_fault(pulls, GOOGLE, answer, (fault, status), after=0)
+    checks.check_fault(pulls, GOOGLE, answer, (fault, status), request_count=0)
 
 
 def test_short_faults_are_waited_for(pulls: Pulls) -> None:
@@ -86,11 +86,11 @@ def test_short_faults_are_waited_for(pulls: Pulls) -> None:
     cut_answer = Answer(body=b'{"results": [{"campaign": {"id": "12')
     books = fill(Books(), TODAY, days=3)
     reaction = checks.interrupt(checks.interrupt(PretendGoogle(books), cut_answer, 2, 1), throttling, 2, 1)
-    with checks.served(pulls, GOOGLE, reaction):
+    with checks.serve_platform(pulls, GOOGLE, reaction):
         GOOGLE.connect(pulls)
         pulls.pull()
     checks.check_books(pulls, books)
-    assert pulls.waited == [7, 4]
+    assert pulls.waits == [7, 4]
 
 
 def test_a_long_quota_ends_the_pull_until_then(pulls: Pulls) -> None:
@@ -98,11 +98,11 @@ def test_a_long_quota_ends_the_pull_until_then(pulls: Pulls) -> None:
     exhaustion = error(429, "quotaError", "RESOURCE_EXHAUSTED", details=details)
     state = checks.pull_with_fault(pulls, GOOGLE, exhaustion)
     assert state.next_pull_at.startswith("2026-11-25T14:00:00")
-    assert pulls.waited == []
+    assert pulls.waits == []
 
 
 def test_a_revoked_refresh_token(pulls: Pulls) -> None:
-    with checks.served(pulls, GOOGLE, PretendGoogle(Books())) as platform:
+    with checks.serve_platform(pulls, GOOGLE, PretendGoogle(Books())) as platform:
         connection = pulls.connect("google", SETTINGS, SECRETS | {"refresh_token": "1//revoked"})
         pulls.pull()
     state = pulls.state(connection)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.pulls.books import Books, fill
-from tests.pulls.checks import served
+from tests.pulls.checks import serve_platform
 from tests.pulls.google.pretend import PretendGoogle
 from tests.pulls.google.test_google import GOOGLE
 from tests.pulls.staging import TODAY, Pulls
@@ -23,7 +23,7 @@ def test_rows_and_requests_mean_the_same(pulls: Pulls) -> None:
     json_format: Any = import_module("google.protobuf.json_format")
     service: Any = import_module("google.ads.googleads.v26.services.types.google_ads_service")
     pretend = PretendGoogle(fill(Books(), TODAY, days=3))
-    with served(pulls, GOOGLE, pretend) as platform:
+    with serve_platform(pulls, GOOGLE, pretend) as platform:
         GOOGLE.connect(pulls)
         pulls.pull()
     costs: dict[tuple[str, str, str], int] = {}

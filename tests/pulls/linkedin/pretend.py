@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from tests.pulls.books import AdPlace, Books, Spent
 from tests.support.fake_platform import Answer
-from tests.support.wire import Received
+from tests.support.wire import ReceivedRequest
 
 TOKEN = "AQV-an-access-token"
 _DAYS = re.compile(r"year:(\d+),month:(\d+),day:(\d+)")
@@ -27,7 +27,7 @@ class PretendLinkedIn:
         self.books, self.page_size = books, page_size
         self.tokens = [TOKEN]
 
-    def __call__(self, request: Received) -> Answer:
+    def __call__(self, request: ReceivedRequest) -> Answer:
         if request.target == "/oauth/v2/accessToken":
             return self._issue(request)
         headers = request.headers
@@ -38,7 +38,7 @@ class PretendLinkedIn:
         assert headers["x-restli-protocol-version"] == "2.0.0"
         return self._serve(request)
 
-    def _serve(self, request: Received) -> Answer:
+    def _serve(self, request: ReceivedRequest) -> Answer:
         path = urlsplit(request.target).path
         account = f"/rest/adAccounts/{self.books.account}"
         if path == account:
@@ -49,7 +49,7 @@ class PretendLinkedIn:
             return Answer(body=self._list(path.rpartition("/")[2], request.target))
         return error(403, "Not enough permissions to access")
 
-    def _issue(self, request: Received) -> Answer:
+    def _issue(self, request: ReceivedRequest) -> Answer:
         form = parse_qs(request.body.decode())
         assert form["grant_type"] == ["refresh_token"]
         self.tokens.append(f"{TOKEN}-{len(self.tokens)}")
@@ -60,21 +60,21 @@ class PretendLinkedIn:
         assert f"accounts=List(urn%3Ali%3AsponsoredAccount%3A{self.books.account})" in target
         first, last = (date(*map(int, day)) for day in _DAYS.findall(target))
         if "pivot=CREATIVE&" in target:
-            return [self._row(*row) for row in self.books.by_ad(first, last)]
+            return [self._row(*row) for row in self.books.ad_rows(first, last)]
         assert "pivot=CAMPAIGN_GROUP&" in target
-        return [self._row(*row) for row in self.books.by_campaign(first, last)]
+        return [self._row(*row) for row in self.books.campaign_rows(first, last)]
 
-    def _row(self, day: date, place: AdPlace, spent: Spent) -> dict[str, Any]:
+    def _row(self, day: date, ad_place: AdPlace, figures: Spent) -> dict[str, Any]:
         parts = {"year": day.year, "month": day.month, "day": day.day}
-        kind, level_id = ("Creative", place.ad) if place.ad else ("CampaignGroup", place.campaign)
+        kind, level_id = ("Creative", ad_place.ad) if ad_place.ad else ("CampaignGroup", ad_place.campaign)
         return {
             "dateRange": {"start": parts, "end": parts},
             "pivotValues": [f"urn:li:sponsored{kind}:{level_id}"],
-            "costInLocalCurrency": f"{spent.amount:f}",
-            "impressions": spent.impressions,
-            "clicks": spent.clicks,
-            "externalWebsiteConversions": spent.conversions,
-            "conversionValueInLocalCurrency": f"{spent.revenue:f}",
+            "costInLocalCurrency": f"{figures.amount:f}",
+            "impressions": figures.impressions,
+            "clicks": figures.clicks,
+            "externalWebsiteConversions": figures.conversions,
+            "conversionValueInLocalCurrency": f"{figures.revenue:f}",
         }
 
     def _list(self, kind: str, target: str) -> dict[str, Any]:
@@ -89,8 +89,8 @@ class PretendLinkedIn:
         return page
 
     def _items(self, kind: str) -> list[dict[str, Any]]:
-        places = dict.fromkeys(ad_place for _, ad_place in self.books.spent)
-        name = self.books.name_of
+        places = dict.fromkeys(ad_place for _, ad_place in self.books.figures)
+        name = self.books.find_name
         if kind == "adCampaignGroups":
             return [{"id": int(i), "name": name(i)} for i in dict.fromkeys(p.campaign for p in places)]
         if kind == "adCampaigns":

@@ -12,7 +12,7 @@ from tests.pulls.books import AdPlace, Books, fill
 from tests.pulls.linkedin.pretend import EXPIRED, TOKEN, PretendLinkedIn, error
 from tests.pulls.staging import TODAY, Pulls
 from tests.support.fake_platform import Answer
-from tests.support.wire import Received
+from tests.support.wire import ReceivedRequest
 
 SETTINGS = {"ad_account_id": "1234567890"}
 REFRESHING = {"client_id": "an-app", "client_secret": "a-secret", "refresh_token": "a-refresh-token"}
@@ -72,17 +72,17 @@ def test_a_token_that_is_renewed(pulls: Pulls) -> None:
     ],
 )
 def test_faults(pulls: Pulls, answer: Answer, fault: str, status: str) -> None:
-    checks.check_fault(pulls, LINKEDIN, answer, (fault, status), after=0)
+    checks.check_fault(pulls, LINKEDIN, answer, (fault, status), request_count=0)
 
 
 def test_an_account_without_access_has_no_empty_spend(pulls: Pulls) -> None:
     pretend = PretendLinkedIn(fill(Books(), TODAY, days=3))
 
-    def answer(request: Received) -> Answer:
+    def answer(request: ReceivedRequest) -> Answer:
         is_analytics = "adAnalytics" in request.target
         return Answer(body={"elements": []}) if is_analytics else pretend(request)
 
-    with checks.served(pulls, LINKEDIN, answer):
+    with checks.serve_platform(pulls, LINKEDIN, answer):
         other_connection = pulls.connect("linkedin", {"ad_account_id": "999"}, {"access_token": TOKEN})
         pulls.pull()
     assert (pulls.state(other_connection).fault, pulls.state(other_connection).status) == (
@@ -95,12 +95,12 @@ def test_a_creative_that_is_not_listed_is_in_its_group_only(pulls: Pulls) -> Non
     books = _make_books(3)
     pretend = PretendLinkedIn(books)
 
-    def answer(request: Received) -> Answer:
+    def answer(request: ReceivedRequest) -> Answer:
         is_missing = "/creatives" in request.target or "/adCampaignGroups" in request.target
         return Answer(body={"elements": []}) if is_missing else pretend(request)
 
-    with checks.served(pulls, LINKEDIN, answer):
+    with checks.serve_platform(pulls, LINKEDIN, answer):
         LINKEDIN.connect(pulls)
         pulls.pull()
-    checks.check_books(pulls, books, with_ads=False)
-    assert books.spent[TODAY, AdPlace("13")].amount == pulls.ledger()[TODAY, "13"]
+    checks.check_books(pulls, books, has_ads=False)
+    assert books.figures[TODAY, AdPlace("13")].amount == pulls.ledger()[TODAY, "13"]

@@ -10,7 +10,7 @@ import msgspec
 
 from tests.pulls.books import AdPlace, Books, Spent
 from tests.support.fake_platform import Answer
-from tests.support.wire import Received
+from tests.support.wire import ReceivedRequest
 
 TOKEN = "EAAB-a-token-of-a-system-user"
 
@@ -24,7 +24,7 @@ class PretendMeta:
     def __init__(self, books: Books, token: str = TOKEN) -> None:
         self.books, self.token = books, token
 
-    def __call__(self, request: Received) -> Answer:
+    def __call__(self, request: ReceivedRequest) -> Answer:
         parts = urlsplit(request.target)
         query = {name: values[0] for name, values in parse_qs(parts.query).items()}
         if request.headers.get("authorization") != f"Bearer {self.token}":
@@ -61,27 +61,31 @@ class PretendMeta:
             page["paging"]["next"] = f"https://graph.facebook.com/next?access_token={self.token}"
         return page
 
-    def select(self, first: date, last: date, *, is_ad: bool) -> list[tuple[date, AdPlace, Spent]]:
-        return self.books.by_ad(first, last) if is_ad else self.books.by_campaign(first, last)
+    def select(self, first_day: date, last_day: date, *, is_ad: bool) -> list[tuple[date, AdPlace, Spent]]:
+        return (
+            self.books.ad_rows(first_day, last_day)
+            if is_ad
+            else self.books.campaign_rows(first_day, last_day)
+        )
 
-    def _row(self, day: date, place: AdPlace, spent: Spent, *, is_ad: bool) -> dict[str, Any]:
+    def _row(self, day: date, ad_place: AdPlace, figures: Spent, *, is_ad: bool) -> dict[str, Any]:
         row: dict[str, Any] = {
-            "campaign_id": place.campaign,
-            "campaign_name": self.books.name_of(place.campaign),
+            "campaign_id": ad_place.campaign,
+            "campaign_name": self.books.find_name(ad_place.campaign),
             "date_start": str(day),
             "date_stop": str(day),
-            "impressions": str(spent.impressions),
-            "spend": f"{spent.amount:f}",
+            "impressions": str(figures.impressions),
+            "spend": f"{figures.amount:f}",
         }
         if is_ad:
-            row |= {"adset_id": place.adset, "adset_name": self.books.name_of(place.adset)}
-            row |= {"ad_id": place.ad, "ad_name": self.books.name_of(place.ad)}
-        if spent.clicks:
-            row["clicks"] = str(spent.clicks)
-        if spent.conversions:
+            row |= {"adset_id": ad_place.adset, "adset_name": self.books.find_name(ad_place.adset)}
+            row |= {"ad_id": ad_place.ad, "ad_name": self.books.find_name(ad_place.ad)}
+        if figures.clicks:
+            row["clicks"] = str(figures.clicks)
+        if figures.conversions:
             row["actions"] = [
                 {"action_type": "link_click", "value": "20"},
-                {"action_type": "omni_purchase", "value": str(spent.conversions)},
+                {"action_type": "omni_purchase", "value": str(figures.conversions)},
             ]
-            row["action_values"] = [{"action_type": "omni_purchase", "value": f"{spent.revenue:f}"}]
+            row["action_values"] = [{"action_type": "omni_purchase", "value": f"{figures.revenue:f}"}]
         return row

@@ -12,7 +12,7 @@ from tests.pulls.books import AdPlace, Books, fill
 from tests.pulls.meta.pretend import TOKEN, PretendMeta, error
 from tests.pulls.staging import TODAY, Pulls
 from tests.support.fake_platform import Answer, FakePlatform
-from tests.support.wire import Received
+from tests.support.wire import ReceivedRequest
 
 SETTINGS = {"ad_account_id": "1234567890"}
 SECRETS = {"access_token": TOKEN}
@@ -25,7 +25,7 @@ def books() -> Books:
 
 @pytest.fixture
 def _meta(pulls: Pulls, books: Books) -> Iterator[None]:
-    with FakePlatform(otherwise=PretendMeta(books)) as platform:
+    with FakePlatform(default=PretendMeta(books)) as platform:
         pulls.urls["meta"] = platform.url
         yield
 
@@ -36,7 +36,7 @@ def test_it_works(pulls: Pulls, books: Books) -> None:
     pulls.pull()
     assert pulls.total() == books.total(TODAY - timedelta(days=395), TODAY)
     expected = {
-        (day, ad_place.ad): spent.amount for (day, ad_place), spent in books.spent.items() if ad_place.ad
+        (day, ad_place.ad): spent.amount for (day, ad_place), spent in books.figures.items() if ad_place.ad
     }
     assert pulls.ledger("ad") == expected
     state = pulls.state(connection)
@@ -52,7 +52,7 @@ def test_a_correction_and_a_row_that_is_gone(pulls: Pulls, books: Books) -> None
     pulls.pull()
     books.spend(TODAY - timedelta(days=3), AdPlace("12", "121", "1211"), "5.50")
     for day in range(4):
-        del books.spent[TODAY - timedelta(days=day), AdPlace("13")]
+        del books.figures[TODAY - timedelta(days=day), AdPlace("13")]
     pulls.pull_later(connection, hours=6)
     assert pulls.total() == books.total(TODAY - timedelta(days=395), TODAY)
     zeros = [row for row in pulls.rows() if row[3] == "13" and row[7] == 0]
@@ -87,7 +87,7 @@ def test_a_renamed_campaign(pulls: Pulls, books: Books) -> None:
     ],
 )
 def test_faults(pulls: Pulls, answer: Answer, fault: str, status: str) -> None:
-    with FakePlatform(otherwise=lambda _: answer) as platform:
+    with FakePlatform(default=lambda _: answer) as platform:
         pulls.urls["meta"] = platform.url
         connection = pulls.connect("meta", SETTINGS, SECRETS)
         pulls.pull()
@@ -100,7 +100,7 @@ def test_too_much_data_is_asked_in_parts(pulls: Pulls, books: Books) -> None:
     pretend = PretendMeta(books)
     lengths: list[int] = []
 
-    def answer(request: Received) -> Answer:
+    def answer(request: ReceivedRequest) -> Answer:
         days = re.search(r"since%22%3A%22([-0-9]+)%22%2C%22until%22%3A%22([-0-9]+)", request.target)
         if days is not None:
             lengths.append((date.fromisoformat(days[2]) - date.fromisoformat(days[1])).days + 1)
@@ -108,7 +108,7 @@ def test_too_much_data_is_asked_in_parts(pulls: Pulls, books: Books) -> None:
                 return error(1, "Please reduce the amount of data you're asking for", status=500)
         return pretend(request)
 
-    with FakePlatform(otherwise=answer) as platform:
+    with FakePlatform(default=answer) as platform:
         pulls.urls["meta"] = platform.url
         pulls.connect("meta", SETTINGS, SECRETS)
         pulls.pull()

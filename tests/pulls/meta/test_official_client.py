@@ -17,7 +17,7 @@ from tests.pulls.meta.pretend import TOKEN, PretendMeta
 from tests.pulls.meta.test_meta import SECRETS, SETTINGS
 from tests.pulls.staging import TODAY, Pulls
 from tests.support.fake_platform import Answer, FakePlatform
-from tests.support.wire import Received
+from tests.support.wire import ReceivedRequest
 
 client: Any = pytest.importorskip("facebook_business.api", reason="needs the package facebook-business")
 
@@ -42,7 +42,7 @@ def _call(platform: FakePlatform) -> None:
         account.get_insights(fields=[*names, *FIGURES], params=parameters)
 
 
-def _meaning(request: Received) -> tuple[str, str, dict[str, Any]]:
+def _meaning(request: ReceivedRequest) -> tuple[str, str, dict[str, Any]]:
     method, path, query, _ = meaning(request)
     query.pop("access_token", None)
     query["time_range"] = [text.replace(" ", "") for text in query.get("time_range", [])]
@@ -52,12 +52,12 @@ def _meaning(request: Received) -> tuple[str, str, dict[str, Any]]:
 def test_the_requests_mean_the_same(pulls: Pulls) -> None:
     pretend = PretendMeta(fill(Books(), TODAY, days=3))
 
-    def answer(request: Received) -> Answer:
+    def answer(request: ReceivedRequest) -> Answer:
         assert f"access_token={TOKEN}" in request.target
         target = request.target.replace("/?", "?")  # the client adds a slash to some paths
         return pretend(replace(request, target=target, headers={"authorization": f"Bearer {TOKEN}"}))
 
-    with FakePlatform(otherwise=pretend) as own_platform, FakePlatform(otherwise=answer) as client_platform:
+    with FakePlatform(default=pretend) as own_platform, FakePlatform(default=answer) as client_platform:
         pulls.urls["meta"] = own_platform.url
         pulls.connect("meta", SETTINGS, SECRETS)
         pulls.pull()

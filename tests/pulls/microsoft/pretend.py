@@ -11,7 +11,7 @@ from urllib.parse import parse_qs
 
 from tests.pulls.books import AdPlace, Books, Spent
 from tests.support.fake_platform import Answer
-from tests.support.wire import Received
+from tests.support.wire import ReceivedRequest
 
 SECRETS = {"developer_token": "a-developer-token", "client_id": "an-app", "refresh_token": "M.C5_refresh.0"}
 CUSTOMER = "87654321"
@@ -55,7 +55,7 @@ class PretendMicrosoft:
     def refresh_token(self) -> str:
         return f"M.C5_refresh.{self.issued}"
 
-    def __call__(self, request: Received) -> Answer:
+    def __call__(self, request: ReceivedRequest) -> Answer:
         if request.target == "/common/oauth2/v2.0/token":
             return self._issue(request)
         if request.target.startswith("/download/"):
@@ -67,7 +67,7 @@ class PretendMicrosoft:
             return error(401, 105, "InvalidCredentials")
         return self._serve(request)
 
-    def _serve(self, request: Received) -> Answer:
+    def _serve(self, request: ReceivedRequest) -> Answer:
         body, headers = request.json(), request.headers
         assert (headers["customerid"], headers["customeraccountid"]) == (CUSTOMER, self.books.account)
         if request.target == "/CustomerManagement/v13/Account/Query":
@@ -80,7 +80,7 @@ class PretendMicrosoft:
         assert request.target == POLL
         return Answer(body={"ReportRequestStatus": self._poll(body["ReportRequestId"])})
 
-    def _issue(self, request: Received) -> Answer:
+    def _issue(self, request: ReceivedRequest) -> Answer:
         form = {name: values[0] for name, values in parse_qs(request.body.decode()).items()}
         assert form["scope"] == "https://ads.microsoft.com/msads.manage offline_access"
         if form["refresh_token"] != self.refresh_token:
@@ -116,23 +116,23 @@ class PretendMicrosoft:
         days = [{k.lower(): v for k, v in report["Time"][name].items()} for name in names]
         first, last = (date(**day) for day in days)
         is_ad = report["Type"] == "AdPerformanceReportRequest"
-        rows = self.books.by_ad(first, last) if is_ad else self.books.by_campaign(first, last)
+        rows = self.books.ad_rows(first, last) if is_ad else self.books.campaign_rows(first, last)
         return [self._row(*row) for row in rows]
 
-    def _row(self, day: date, place: AdPlace, spent: Spent) -> dict[str, str]:
+    def _row(self, day: date, ad_place: AdPlace, figures: Spent) -> dict[str, str]:
         return {
             "TimePeriod": str(day),
-            "CampaignId": place.campaign,
-            "CampaignName": self.books.name_of(place.campaign),
-            "AdGroupId": place.adset,
-            "AdGroupName": self.books.name_of(place.adset),
-            "AdId": place.ad,
-            "AdTitle": self.books.name_of(place.ad),
-            "Impressions": str(spent.impressions),
-            "Clicks": str(spent.clicks),
-            "Spend": f"{spent.amount:.2f}",
-            "Conversions": str(spent.conversions),
-            "Revenue": f"{spent.revenue:.2f}",
+            "CampaignId": ad_place.campaign,
+            "CampaignName": self.books.find_name(ad_place.campaign),
+            "AdGroupId": ad_place.adset,
+            "AdGroupName": self.books.find_name(ad_place.adset),
+            "AdId": ad_place.ad,
+            "AdTitle": self.books.find_name(ad_place.ad),
+            "Impressions": str(figures.impressions),
+            "Clicks": str(figures.clicks),
+            "Spend": f"{figures.amount:.2f}",
+            "Conversions": str(figures.conversions),
+            "Revenue": f"{figures.revenue:.2f}",
         }
 
     def _download(self, number: int) -> Answer:

@@ -13,7 +13,7 @@ from tests.pulls.books import Books, fill
 from tests.pulls.microsoft.pretend import CUSTOMER, EXPIRED, POLL, SECRETS, PretendMicrosoft, error, pack
 from tests.pulls.staging import KEY, TODAY, AccountKey, Pulls
 from tests.support.fake_platform import Answer
-from tests.support.wire import Received
+from tests.support.wire import ReceivedRequest
 
 SETTINGS = {"account_id": "1234567890", "customer_id": CUSTOMER}
 MICROSOFT = checks.Subject("microsoft", SETTINGS, SECRETS, PretendMicrosoft)
@@ -60,7 +60,7 @@ def test_a_token_that_expires_during_a_report(pulls: Pulls) -> None:
     ],
 )
 def test_faults(pulls: Pulls, answer: Answer, fault: str, status: str) -> None:
-    checks.check_fault(pulls, MICROSOFT, answer, (fault, status), after=0)
+    checks.check_fault(pulls, MICROSOFT, answer, (fault, status), request_count=0)
 
 
 @pytest.mark.parametrize(
@@ -95,13 +95,13 @@ def test_rotated_tokens_are_stored_before_use_and_survive_a_kill(pulls: Pulls) -
     pretend = PretendMicrosoft(books)
     refresh_tokens: list[str] = []
 
-    def answer(request: Received) -> Answer:
+    def answer(request: ReceivedRequest) -> Answer:
         if "token" not in request.target:
             refresh_tokens.append(_stored_secrets(pulls, connection)["refresh_token"])
             assert refresh_tokens[-1] == pretend.refresh_token
         return pretend(request)
 
-    with checks.served(pulls, MICROSOFT, answer):
+    with checks.serve_platform(pulls, MICROSOFT, answer):
         connection = MICROSOFT.connect(pulls)
         wait, pulls._wait = pulls._wait, _die
         pulls.pull()
@@ -119,7 +119,7 @@ def test_rotated_tokens_are_stored_before_use_and_survive_a_kill(pulls: Pulls) -
 def _pull_with(pulls: Pulls, path: str, answer: Answer) -> Any:
     """Pull while requests to one path get this answer. Return the connection's state."""
     pretend = PretendMicrosoft(fill(Books(), TODAY, days=3))
-    with checks.served(
+    with checks.serve_platform(
         pulls, MICROSOFT, lambda request: answer if request.target.startswith(path) else pretend(request)
     ):
         connection = MICROSOFT.connect(pulls)

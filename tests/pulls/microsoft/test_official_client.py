@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headwater.spend.platforms.microsoft import _read_zones
 from tests.pulls.books import Books, fill
-from tests.pulls.checks import served
+from tests.pulls.checks import serve_platform
 from tests.pulls.microsoft.pretend import SUBMIT, PretendMicrosoft
 from tests.pulls.microsoft.test_microsoft import MICROSOFT
 from tests.pulls.staging import TODAY, Pulls
@@ -13,7 +13,7 @@ from tests.support.microsoft_schema import declared
 
 def test_reports_have_declared_members_and_columns(pulls: Pulls) -> None:
     pretend = PretendMicrosoft(fill(Books(), TODAY, days=3))
-    with served(pulls, MICROSOFT, pretend) as platform:
+    with serve_platform(pulls, MICROSOFT, pretend) as platform:
         MICROSOFT.connect(pulls)
         pulls.pull()
     reports = [request.json()["ReportRequest"] for request in platform.requests if request.target == SUBMIT]

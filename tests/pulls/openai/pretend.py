@@ -10,7 +10,7 @@ import msgspec
 
 from tests.pulls.books import AdPlace, Books, Spent
 from tests.support.fake_platform import Answer
-from tests.support.wire import Received
+from tests.support.wire import ReceivedRequest
 
 KEY = "a-key-of-ads-manager"
 
@@ -28,7 +28,7 @@ class PretendOpenAI:
         self.unit = 1
         """Amounts are in 1/`unit` of the currency: 1 or 1,000,000."""
 
-    def __call__(self, request: Received) -> Answer:
+    def __call__(self, request: ReceivedRequest) -> Answer:
         parts = urlsplit(request.target)
         if request.headers.get("authorization") != f"Bearer {KEY}":
             return error(401, "Incorrect API key provided.", "invalid_api_key")
@@ -61,7 +61,7 @@ class PretendOpenAI:
         level, size = query["aggregation_level"][0], int(query["limit"][0])
         if size > 2000:
             return error(400, "limit must be at most 2000.", "invalid_value")
-        rows = self.books.by_ad(first, last) if level == "ad" else self.books.by_campaign(first, last)
+        rows = self.books.ad_rows(first, last) if level == "ad" else self.books.campaign_rows(first, last)
         items = [self._row(row, level, query["fields[]"]) for row in rows]
         after = query.get("after", [""])[0]
         start = next((index + 1 for index, item in enumerate(items) if item["id"] == after), 0)
@@ -94,5 +94,5 @@ class PretendOpenAI:
                 assert kind == level, "a metric of another level"
                 item[f"{level}_{name}" if self.is_prefixed else name] = metrics[name]
             else:
-                item[f"{kind}_{name}"] = ids[kind] if name == "id" else self.books.name_of(ids[kind])
+                item[f"{kind}_{name}"] = ids[kind] if name == "id" else self.books.find_name(ids[kind])
         return item

@@ -18,7 +18,7 @@ from tests.pulls.checks import (
     check_pages,
     check_today_in_zone,
     pull_with_fault,
-    served,
+    serve_platform,
 )
 from tests.pulls.openai.pretend import KEY, PretendOpenAI, error
 from tests.pulls.staging import TODAY, Pulls
@@ -75,7 +75,7 @@ def test_faults(pulls: Pulls, answer: Answer, fault: str, status: str) -> None:
 
 def test_the_wait_that_a_limit_names(pulls: Pulls) -> None:
     pull_with_fault(pulls, OPENAI, error(429, "Rate limit reached.", **{"Retry-After": "7"}))
-    assert pulls.waited == [7.0, 7.0, 7.0]
+    assert pulls.waits == [7.0, 7.0, 7.0]
 
 
 @pytest.mark.parametrize("is_prefixed", [False, True])
@@ -84,7 +84,7 @@ def test_notations_of_spend(pulls: Pulls, settings: dict[str, str], unit: int, *
     books = fill(Books(), TODAY, days=3)
     pretend = PretendOpenAI(books)
     pretend.unit, pretend.is_prefixed = unit, is_prefixed
-    with served(pulls, OPENAI, pretend):
+    with serve_platform(pulls, OPENAI, pretend):
         pulls.connect("openai", dict(settings), dict(OPENAI.secrets))
         pulls.pull()
     check_books(pulls, books)

@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 from tests.pulls.books import AdPlace, Books, Spent
 from tests.pulls.tokens import PretendTokens
 from tests.support.fake_platform import Answer
-from tests.support.wire import Received
+from tests.support.wire import ReceivedRequest
 
 
 def error(status: int, code: int, message: str, **headers: str) -> Answer:
@@ -24,7 +24,7 @@ class PretendPinterest:
         self.oldest = date.min
         """The first day that can still be reported."""
 
-    def __call__(self, request: Received) -> Answer:
+    def __call__(self, request: ReceivedRequest) -> Answer:
         parts = urlsplit(request.target)
         query = parse_qs(parts.query)
         if parts.path == "/v5/oauth/token":
@@ -51,7 +51,7 @@ class PretendPinterest:
 
     def _list(self, level: str, query: dict[str, list[str]]) -> Answer:
         left_out = set[str]() if "ARCHIVED" in query["entity_statuses"] else self.archived
-        places = {ad_place for _, ad_place in self.books.spent if ad_place.campaign not in left_out}
+        places = {ad_place for _, ad_place in self.books.figures if ad_place.campaign not in left_out}
         items = [
             self._item(level, ad_place) for ad_place in sorted(places) if level == "campaign" or ad_place.ad
         ]
@@ -60,14 +60,14 @@ class PretendPinterest:
         bookmark = str(start + size) if start + size < len(unique) else None
         return Answer(body={"items": unique[start : start + size], "bookmark": bookmark})
 
-    def _item(self, level: str, place: AdPlace) -> dict[str, Any]:
+    def _item(self, level: str, ad_place: AdPlace) -> dict[str, Any]:
         if level == "campaign":
-            return {"id": place.campaign, "name": self.books.name_of(place.campaign)}
+            return {"id": ad_place.campaign, "name": self.books.find_name(ad_place.campaign)}
         return {
-            "id": place.ad,
-            "name": self.books.name_of(place.ad),
-            "campaign_id": place.campaign,
-            "ad_group_id": place.adset,
+            "id": ad_place.ad,
+            "name": self.books.find_name(ad_place.ad),
+            "campaign_id": ad_place.campaign,
+            "ad_group_id": ad_place.adset,
         }
 
     def _analytics(self, level: str, query: dict[str, list[str]]) -> Answer:
@@ -76,7 +76,7 @@ class PretendPinterest:
         assert query["granularity"] == ["DAY"]
         if len(ids) > 250 or (last - first).days > 90 or first < self.oldest:
             return error(400, 1, "Invalid ad account campaign analytics parameters.")
-        rows = self.books.by_ad(first, last) if level == "ad" else self.books.by_campaign(first, last)
+        rows = self.books.ad_rows(first, last) if level == "ad" else self.books.campaign_rows(first, last)
         items = [self._row(row, level) for row in rows]
         return Answer(body=[item for item in items if item[f"{level.upper()}_ID"] in ids])
 

@@ -10,7 +10,7 @@ from urllib.parse import parse_qs
 import pytest
 
 from tests.pulls.books import Books, fill
-from tests.pulls.checks import served
+from tests.pulls.checks import serve_platform
 from tests.pulls.meaning import meaning
 from tests.pulls.pinterest.pretend import PretendPinterest
 from tests.pulls.pinterest.test_pinterest import PINTEREST
@@ -54,8 +54,8 @@ def _api(name: str, api: Any) -> Any:
 def test_the_requests_mean_the_same(pulls: Pulls) -> None:
     books = fill(Books(), TODAY, days=3)
     with (
-        served(pulls, PINTEREST, PretendPinterest(books)) as own_platform,
-        FakePlatform(otherwise=PretendPinterest(books)) as client_platform,
+        serve_platform(pulls, PINTEREST, PretendPinterest(books)) as own_platform,
+        FakePlatform(default=PretendPinterest(books)) as client_platform,
     ):
         PINTEREST.connect(pulls)
         pulls.pull()

@@ -19,7 +19,7 @@ from tests.pulls.checks import (
     check_first_pull,
     check_pages,
     interrupt,
-    served,
+    serve_platform,
 )
 from tests.pulls.pinterest.pretend import PretendPinterest, error
 from tests.pulls.staging import TODAY, Pulls
@@ -60,13 +60,13 @@ def test_history_that_continues_when_its_first_days_are_gone(pulls: Pulls) -> No
     pretend = PretendPinterest(books)
     pretend.oldest = TODAY - timedelta(days=89)
     # The account, the last days with both lists, and one chunk of the history succeed.
-    outage = interrupt(pretend, error(500, 0, "Internal error"), after=7)
-    with served(pulls, PINTEREST, outage):
+    outage = interrupt(pretend, error(500, 0, "Internal error"), request_count=7)
+    with serve_platform(pulls, PINTEREST, outage):
         connection = PINTEREST.connect(pulls)
         pulls.pull()
     assert 0 < pulls.state(connection).history_share < 1
     pretend.oldest += timedelta(days=3)
-    with served(pulls, PINTEREST, pretend):
+    with serve_platform(pulls, PINTEREST, pretend):
         pulls.pull_later(connection, days=3)
     state = pulls.state(connection)
     assert (state.fault, state.history_share) == (None, 1.0)
@@ -84,7 +84,7 @@ def test_an_expired_token(pulls: Pulls) -> None:
 
 def test_a_refresh_token_that_is_replaced(pulls: Pulls) -> None:
     books = fill(Books(), TODAY, days=3)
-    with served(pulls, PINTEREST, PretendPinterest(books, rotates=True)):
+    with serve_platform(pulls, PINTEREST, PretendPinterest(books, rotates=True)):
         connection = PINTEREST.connect(pulls)
         pulls.pull()
         books.spend(TODAY, AdPlace("11", "111", "1111"), "99.99")

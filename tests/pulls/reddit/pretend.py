@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 from tests.pulls.books import AdPlace, Books, Spent
 from tests.pulls.tokens import PretendTokens
 from tests.support.fake_platform import Answer
-from tests.support.wire import Received
+from tests.support.wire import ReceivedRequest
 
 PAGE = 7
 """Rows of a report per page."""
@@ -27,7 +27,7 @@ class PretendReddit:
         """True if a report's times are in its time zone."""
         self.tokens = PretendTokens(basic=True)
 
-    def __call__(self, request: Received) -> Answer:
+    def __call__(self, request: ReceivedRequest) -> Answer:
         parts = urlsplit(request.target)
         query = {name: values[0] for name, values in parse_qs(parts.query).items()}
         assert request.headers.get("user-agent", "").startswith("Headwater/")
@@ -52,10 +52,12 @@ class PretendReddit:
         return Answer(body={"data": data, "pagination": {"next_url": url if start + size < count else None}})
 
     def _list(self, level: str, query: dict[str, str]) -> Answer:
-        ids = sorted({level_id for _, ad_place in self.books.spent if (level_id := getattr(ad_place, level))})
+        ids = sorted(
+            {level_id for _, ad_place in self.books.figures if (level_id := getattr(ad_place, level))}
+        )
         start, size = int(query.get("page.token", "0")), int(query["page.size"])
         assert size <= 100
-        items = [{"id": level_id, "name": self.books.name_of(level_id)} for level_id in ids]
+        items = [{"id": level_id, "name": self.books.find_name(level_id)} for level_id in ids]
         return self._page(items[start : start + size], f"/{level}s", start, size, len(items))
 
     def _report(self, report: dict[str, Any], start: int) -> Answer:
@@ -66,7 +68,7 @@ class PretendReddit:
         level = "ad" if "AD_ID" in report["breakdowns"] else "campaign"
         assert len(report["breakdowns"]) <= 3
         assert report["breakdowns"][-1] == "DATE"
-        rows = self.books.by_ad if level == "ad" else self.books.by_campaign
+        rows = self.books.ad_rows if level == "ad" else self.books.campaign_rows
         items = [
             self._row(row, level, share)
             for row in rows(starts.date() - timedelta(days=1), ends.date() + timedelta(days=1))
@@ -74,16 +76,16 @@ class PretendReddit:
         ]
         return self._page({"metrics": items[start : start + PAGE]}, "/reports", start, PAGE, len(items))
 
-    def _share(self, day: date, starts: datetime, ends: datetime) -> int:
+    def _share(self, day: date, start: datetime, end: datetime) -> int:
         """Return the share of a day that is within a report's times."""
         zone = ZoneInfo(self.books.timezone)
         if self.has_local_times:
-            starts, ends = starts.replace(tzinfo=zone), ends.replace(tzinfo=zone)
+            start, end = start.replace(tzinfo=zone), end.replace(tzinfo=zone)
         first, last = (
             datetime(moment.year, moment.month, moment.day, tzinfo=zone).astimezone(UTC)
             for moment in (day, day + timedelta(days=1))
         )
-        duration = min(last, ends.astimezone(UTC)) - max(first, starts.astimezone(UTC))
+        duration = min(last, end.astimezone(UTC)) - max(first, start.astimezone(UTC))
         hours = int(duration / timedelta(hours=1))
         return 24 if last - first == timedelta(hours=hours) else hours
 

@@ -94,10 +94,10 @@ def test_faults(pulls: Pulls, answer: Answer, fault: str, status: str) -> None:
 
 def test_the_wait_that_a_limit_names(pulls: Pulls) -> None:
     pull_with_fault(pulls, REDDIT, error(429, "Too many requests", **LIMIT))
-    assert pulls.waited == [12.5, 12.5, 12.5]
+    assert pulls.waits == [12.5, 12.5, 12.5]
 
 
 def test_nothing_is_reported(pulls: Pulls) -> None:
-    check_fault(pulls, REDDIT, Answer(404, b""), ("account", "held"), after=0)
+    check_fault(pulls, REDDIT, Answer(404, b""), ("account", "held"), request_count=0)
     assert pulls.ledger() == {}
-    assert fill(Books(), TODAY, days=1).spent
+    assert fill(Books(), TODAY, days=1).figures

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 from tests.pulls.books import Books, Spent
 from tests.pulls.tokens import PretendTokens
 from tests.support.fake_platform import Answer
-from tests.support.wire import Received
+from tests.support.wire import ReceivedRequest
 
 
 def error(status: int, code: str, message: str, **headers: str) -> Answer:
@@ -24,7 +24,7 @@ class PretendSnap:
         self.tokens = PretendTokens(basic=False)
         self.unlisted: set[str] = set()
 
-    def __call__(self, request: Received) -> Answer:
+    def __call__(self, request: ReceivedRequest) -> Answer:
         parts = urlsplit(request.target)
         query = {name: values[0] for name, values in parse_qs(parts.query).items()}
         if parts.path == "/login/oauth2/access_token":
@@ -52,12 +52,12 @@ class PretendSnap:
     def _list(self, kind: str, query: dict[str, str]) -> Answer:
         level_field = {"campaign": "campaign", "adsquad": "adset", "ad": "ad"}[kind]
         items: dict[str, dict[str, str]] = {}
-        for _, ad_place in self.books.spent:
+        for _, ad_place in self.books.figures:
             level_id = getattr(ad_place, level_field)
             parent_ids = (
                 {"campaign_id": ad_place.campaign} if kind == "adsquad" else {"ad_squad_id": ad_place.adset}
             )
-            items[level_id] = {"id": level_id, "name": self.books.name_of(level_id), **parent_ids}
+            items[level_id] = {"id": level_id, "name": self.books.find_name(level_id), **parent_ids}
         listed_items = [
             item for level_id, item in sorted(items.items()) if level_id not in {"", *self.unlisted}
         ]
@@ -72,7 +72,7 @@ class PretendSnap:
             return error(400, "E1001", "Unsupported Stats Query: days must begin at midnight")
         assert (query["granularity"], query["fields"]) == ("DAY", "spend,impressions,swipes")
         level, first, last = query["breakdown"], start.date(), end.date() - timedelta(days=1)
-        rows = self.books.by_ad(first, last) if level == "ad" else self.books.by_campaign(first, last)
+        rows = self.books.ad_rows(first, last) if level == "ad" else self.books.campaign_rows(first, last)
         series: dict[str, list[Any]] = {}
         for day, ad_place, spent in rows:
             series.setdefault(getattr(ad_place, level), []).append(self._day(day, spent))
@@ -83,15 +83,15 @@ class PretendSnap:
         stat = {"id": self.books.account, "type": "AD_ACCOUNT", "breakdown_stats": {level: items}}
         return self._answer("timeseries_stats", "timeseries_stat", [stat])
 
-    def _day(self, day: date, spent: Spent) -> dict[str, Any]:
+    def _day(self, day: date, figures: Spent) -> dict[str, Any]:
         zone = ZoneInfo(self.books.timezone)
         start, end = (
             datetime(moment.year, moment.month, moment.day, tzinfo=zone).isoformat(timespec="milliseconds")
             for moment in (day, day + timedelta(days=1))
         )
         stats = {
-            "spend": int(spent.amount * 1_000_000),
-            "impressions": spent.impressions,
-            "swipes": spent.clicks,
+            "spend": int(figures.amount * 1_000_000),
+            "impressions": figures.impressions,
+            "swipes": figures.clicks,
         }
         return {"start_time": start, "end_time": end, "stats": stats}

@@ -14,7 +14,7 @@ from tests.pulls.checks import (
     check_first_pull,
     check_pages,
     check_today_in_zone,
-    served,
+    serve_platform,
 )
 from tests.pulls.snapchat.pretend import PretendSnap, error
 from tests.pulls.staging import TODAY, Pulls
@@ -61,7 +61,7 @@ def test_an_ad_that_is_not_listed_counts_for_its_campaign(pulls: Pulls) -> None:
     books = fill(Books(), TODAY, days=3)
     pretend = PretendSnap(books)
     pretend.unlisted = {"1121", "13"}
-    with served(pulls, SNAPCHAT, pretend):
+    with serve_platform(pulls, SNAPCHAT, pretend):
         SNAPCHAT.connect(pulls)
         pulls.pull()
     assert pulls.total() == books.total(TODAY.replace(month=1), TODAY)

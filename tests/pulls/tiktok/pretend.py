@@ -10,7 +10,7 @@ import msgspec
 
 from tests.pulls.books import AdPlace, Books, Spent
 from tests.support.fake_platform import Answer
-from tests.support.wire import Received
+from tests.support.wire import ReceivedRequest
 
 TOKEN = "0a1b2c3d4e5f60718293a4b5c6d7e8f9a0b1c2d3"
 
@@ -27,7 +27,7 @@ class PretendTikTok:
     def __init__(self, books: Books) -> None:
         self.books = books
 
-    def __call__(self, request: Received) -> Answer:
+    def __call__(self, request: ReceivedRequest) -> Answer:
         parts = urlsplit(request.target)
         query = {name: values[0] for name, values in parse_qs(parts.query).items()}
         if request.headers.get("access-token") != TOKEN:
@@ -55,7 +55,7 @@ class PretendTikTok:
         level = {"AUCTION_AD": "ad", "AUCTION_CAMPAIGN": "campaign"}[query["data_level"]]
         assert msgspec.json.decode(query["dimensions"]) == [f"{level}_id", "stat_time_day"]
         metrics = msgspec.json.decode(query["metrics"])
-        rows = self.books.by_ad(first, last) if level == "ad" else self.books.by_campaign(first, last)
+        rows = self.books.ad_rows(first, last) if level == "ad" else self.books.campaign_rows(first, last)
         page, size = int(query["page"]), int(query["page_size"])
         info = {
             "page": page,
@@ -73,10 +73,10 @@ class PretendTikTok:
             "impressions": str(spent.impressions),
             "clicks": str(spent.clicks),
             "campaign_id": ad_place.campaign,
-            "campaign_name": self.books.name_of(ad_place.campaign),
+            "campaign_name": self.books.find_name(ad_place.campaign),
             "adgroup_id": ad_place.adset,
-            "adgroup_name": self.books.name_of(ad_place.adset),
-            "ad_name": self.books.name_of(ad_place.ad),
+            "adgroup_name": self.books.find_name(ad_place.adset),
+            "ad_name": self.books.find_name(ad_place.ad),
         }
         level_id = ad_place.ad if level == "ad" else ad_place.campaign
         return {

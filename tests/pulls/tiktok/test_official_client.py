@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.pulls.books import Books, fill
-from tests.pulls.checks import served
+from tests.pulls.checks import serve_platform
 from tests.pulls.meaning import meaning
 from tests.pulls.staging import TODAY, Pulls
 from tests.pulls.tiktok.pretend import TOKEN, PretendTikTok
@@ -49,7 +49,10 @@ def _call(platform: FakePlatform) -> None:
 
 def test_the_requests_mean_the_same(pulls: Pulls) -> None:
     pretend = PretendTikTok(fill(Books(), TODAY, days=3))
-    with served(pulls, TIKTOK, pretend) as own_platform, FakePlatform(otherwise=pretend) as client_platform:
+    with (
+        serve_platform(pulls, TIKTOK, pretend) as own_platform,
+        FakePlatform(default=pretend) as client_platform,
+    ):
         TIKTOK.connect(pulls)
         pulls.pull()
         _call(client_platform)

@@ -19,13 +19,13 @@ from tests.pulls.checks import (
     check_pages,
     check_today_in_zone,
     pull_with_fault,
-    served,
+    serve_platform,
     set_page_size,
 )
 from tests.pulls.staging import TODAY, Pulls
 from tests.pulls.tiktok.pretend import TOKEN, PretendTikTok, error, success
 from tests.support.fake_platform import Answer
-from tests.support.wire import Received
+from tests.support.wire import ReceivedRequest
 
 TIKTOK = Subject("tiktok", {"advertiser_id": "1234567890"}, {"access_token": TOKEN}, PretendTikTok)
 
@@ -85,7 +85,7 @@ def test_an_account_of_somebody_else(pulls: Pulls) -> None:
 
 
 def test_an_advertiser_that_is_not_listed(pulls: Pulls) -> None:
-    check_fault(pulls, TIKTOK, success({"list": []}), ("account", "held"), after=0)
+    check_fault(pulls, TIKTOK, success({"list": []}), ("account", "held"), request_count=0)
 
 
 @pytest.mark.parametrize(
@@ -101,8 +101,8 @@ def test_limits_of_a_minute_and_of_a_day(
 ) -> None:
     state = pull_with_fault(pulls, TIKTOK, error(40100, f"The app reaches its {limit} limit.", **headers))
     assert state.next_pull_at is not None
-    assert datetime.fromisoformat(state.next_pull_at) - pulls.now == timedelta(seconds=seconds)
-    assert pulls.waited == []
+    assert datetime.fromisoformat(state.next_pull_at) - pulls.time == timedelta(seconds=seconds)
+    assert pulls.waits == []
 
 
 def test_rows_that_move_between_pages(pulls: Pulls, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,7 +111,7 @@ def test_rows_that_move_between_pages(pulls: Pulls, monkeypatch: pytest.MonkeyPa
     pretend = PretendTikTok(books)
     is_moving = True
 
-    def answer(request: Received) -> Answer:
+    def answer(request: ReceivedRequest) -> Answer:
         reply = pretend(request)
         if is_moving and "&page=2" in request.target:
             # A row was added to the first page, so one of its rows moved to this page.
@@ -119,7 +119,7 @@ def test_rows_that_move_between_pages(pulls: Pulls, monkeypatch: pytest.MonkeyPa
             reply.body["data"]["list"][0] = former.body["data"]["list"][-1]
         return reply
 
-    with served(pulls, TIKTOK, answer):
+    with serve_platform(pulls, TIKTOK, answer):
         connection = TIKTOK.connect(pulls)
         pulls.pull()
         assert pulls.state(connection).fault == "temporary"

@@ -45,14 +45,14 @@ class Period:
         """Return the days, weeks or months with any date of the period, in order."""
         count = (self.end.date() - self.start.date()).days + 1
         dates = [self.start.date() + timedelta(days=number) for number in range(count)]
-        return list(dict.fromkeys(step_of(group, day) for day in dates))
+        return list(dict.fromkeys(bucket_key(group, day) for day in dates))
 
 
-def _instant(local: datetime, zone: ZoneInfo, fold: int) -> datetime:
-    return local.replace(tzinfo=zone, fold=fold).astimezone(UTC)
+def _instant(local_time: datetime, zone: ZoneInfo, fold: int) -> datetime:
+    return local_time.replace(tzinfo=zone, fold=fold).astimezone(UTC)
 
 
-def step_of(group: str, day: date) -> str:
+def bucket_key(group: str, day: date) -> str:
     """Return the key of the day, week or month that contains a date."""
     if group == "week":
         return (day - timedelta(days=day.weekday())).isoformat()
@@ -68,20 +68,20 @@ def time_key(group: str, moment: datetime, zone: ZoneInfo) -> str:
         return str(local.isoweekday())
     if group == "hour":
         return f"{local.hour:02}"
-    return step_of(group, local.date())
+    return bucket_key(group, local.date())
 
 
-def compared(period: Period, compare: str, now: datetime | None = None) -> Period | None:
+def comparison_period(period: Period, compare: str, now: datetime | None = None) -> Period | None:
     """Return the comparison period. For a period in progress, it is as long as the elapsed part."""
-    full_period = _compared_whole(period, compare)
+    full_period = _whole_comparison(period, compare)
     if full_period is None or now is None or not period.start <= now <= period.end:
         return full_period
-    return Period(full_period.start, min(full_period.end, _moved_back(now, period, compare)))
+    return Period(full_period.start, min(full_period.end, _move_back(now, period, compare)))
 
 
-def _moved_back(now: datetime, period: Period, compare: str) -> datetime:
+def _move_back(now: datetime, period: Period, compare: str) -> datetime:
     if compare == "previous_year":
-        return _year_before(now)
+        return _subtract_year(now)
     if months := whole_months(period):
         first = _months_before(now.date().replace(day=1), months)
         days = monthrange(first.year, first.month)[1]
@@ -91,7 +91,7 @@ def _moved_back(now: datetime, period: Period, compare: str) -> datetime:
     return now - (period.end - period.start + SECOND)
 
 
-def _compared_whole(period: Period, compare: str) -> Period | None:
+def _whole_comparison(period: Period, compare: str) -> Period | None:
     if compare == "previous_period":
         months = whole_months(period)
         if months:
@@ -101,7 +101,7 @@ def _compared_whole(period: Period, compare: str) -> Period | None:
         length = period.end - period.start + SECOND
         return Period(period.start - length, period.start - SECOND)
     if compare == "previous_year":
-        return Period(_year_before(period.start), _year_before(period.end))
+        return Period(_subtract_year(period.start), _subtract_year(period.end))
     return None
 
 
@@ -115,9 +115,9 @@ def whole_months(period: Period) -> int:
     return 0
 
 
-def counterpart(group: str, key: str, period: Period, other: Period, compare: str) -> str | None:
+def counterpart(group: str, key: str, period: Period, other_period: Period, compare: str) -> str | None:
     """Return the matching day, week or month in the other period, or None."""
-    other_steps = other.steps(group)
+    other_steps = other_period.steps(group)
     if compare == "previous_period":
         position = period.steps(group).index(key)
         return other_steps[position] if position < len(other_steps) else None
@@ -135,12 +135,12 @@ def counterpart(group: str, key: str, period: Period, other: Period, compare: st
     return earlier_key if earlier_key in other_steps else None
 
 
-def _months_before(first: date, months: int) -> date:
-    month_number = 12 * first.year + first.month - 1 - months
+def _months_before(first_day: date, months: int) -> date:
+    month_number = 12 * first_day.year + first_day.month - 1 - months
     return date(month_number // 12, month_number % 12 + 1, 1)
 
 
-def _year_before(moment: datetime) -> datetime:
+def _subtract_year(moment: datetime) -> datetime:
     if (moment.month, moment.day) == (2, 29):
         moment = moment.replace(day=28)
     return moment.replace(year=moment.year - 1)

@@ -8,11 +8,11 @@ from datetime import date
 from fractions import Fraction
 
 from tests.support.report_model.clock import Period
-from tests.support.report_model.credit import Conversion, credits_of
+from tests.support.report_model.credit import Conversion, share_credit
 from tests.support.report_model.facts import Event, Facts, Touchpoint
 from tests.support.report_model.groups import Key, name_key
 from tests.support.report_model.question import Question
-from tests.support.report_model.selection import conversions_of, keeps
+from tests.support.report_model.selection import keeps, select_conversions
 
 Cell = tuple[date, int]
 """A month of acquisition, and the number of months since."""
@@ -40,19 +40,19 @@ class Cohorts:
     unattributed: Figures = field(default_factory=Figures)
 
 
-def customer_of(event: Event, *, by_company: bool) -> object:
+def find_customer(event: Event, *, by_company: bool) -> object:
     """Return an event's customer: its company where companies are customers, otherwise its contact."""
     if by_company and event.company_id is not None:
         return "company", event.company_id
     return "contact", event.contact_id
 
 
-def path_of_customer(_each: Conversion, first: Conversion) -> list[Touchpoint]:
+def customer_path(_each: Conversion, first_order: Conversion) -> list[Touchpoint]:
     """Return the touches that share an event's credit: those before the customer's first order."""
-    return first.window
+    return first_order.window
 
 
-def month_of(event: Event, facts: Facts) -> date:
+def event_month(event: Event, facts: Facts) -> date:
     return event.event_time.astimezone(facts.zone).date().replace(day=1)
 
 
@@ -61,34 +61,34 @@ def make_cohorts(facts: Facts, question: Question, today: date) -> Cohorts:
     cohorts = Cohorts()
     months = question.start.date().replace(day=1), min(question.end.date(), today).replace(day=1)
     for customer, first, conversions in _customers(facts, question):
-        month = month_of(first.event, facts)
+        month = event_month(first.event, facts)
         if months[0] <= month <= months[1]:
             for conversion in conversions:
-                since = _months_between(month, month_of(conversion.event, facts))
-                if since >= 0 and month_of(conversion.event, facts) <= today:
+                since = _count_months(month, event_month(conversion.event, facts))
+                if since >= 0 and event_month(conversion.event, facts) <= today:
                     cell = month, since
                     _share_out(cohorts, cell, customer, (conversion, first), question, facts)
     return cohorts
 
 
 def events_behind(
-    facts: Facts, question: Question, cell: Cell, *, some: bool, unattributed: bool
+    facts: Facts, question: Question, cell: Cell, *, only_some: bool, unattributed: bool
 ) -> list[Event]:
     """Return a cohort's events in one month. With `some`, only customers count whose first order is credited
     to a matching touch or, with `unattributed`, to no touch.
     """
     events: list[Event] = []
     for _, first, conversions in _customers(facts, question):
-        if month_of(first.event, facts) != cell[0]:
+        if event_month(first.event, facts) != cell[0]:
             continue
         period = Period(question.start, question.end)
         (model,) = question.models
         touches = [credit.touch for credit in first.credits[model]]
         is_selected = any(keeps(touch, facts, question, period) for touch in touches)
-        if not some or (not touches if unattributed else is_selected):
+        if not only_some or (not touches if unattributed else is_selected):
             events += [
                 conversion.event for conversion in conversions
-                if _months_between(cell[0], month_of(conversion.event, facts)) == cell[1]
+                if _count_months(cell[0], event_month(conversion.event, facts)) == cell[1]
             ]  # fmt: skip
     return events
 
@@ -98,13 +98,13 @@ def _customers(facts: Facts, question: Question) -> Iterator[tuple[object, Conve
     unfiltered_question = replace(question, group_by=(), only=())
     all_time = Period(question.start.replace(year=1990), question.end.replace(year=2090))
     conversions_by_customer: dict[object, list[Conversion]] = {}
-    for conversion in conversions_of(facts, unfiltered_question, all_time):
-        customer = customer_of(conversion.event, by_company=question.by_company)
+    for conversion in select_conversions(facts, unfiltered_question, all_time):
+        customer = find_customer(conversion.event, by_company=question.by_company)
         conversions_by_customer.setdefault(customer, []).append(conversion)
     for customer, conversions in conversions_by_customer.items():
         orders = [conversion for conversion in conversions if conversion.event.sign > 0]
         if orders:
-            yield customer, min(orders, key=_in_order), conversions
+            yield customer, min(orders, key=_order_key), conversions
 
 
 def _share_out(
@@ -114,7 +114,7 @@ def _share_out(
     conversion, first = events
     (model,) = question.models
     worth = facts.weights(question.trained_model, question.event_names) if model == "markov" else {}
-    shares = credits_of(model, conversion.event, path_of_customer(conversion, first), worth)
+    shares = share_credit(model, conversion.event, customer_path(conversion, first), worth)
     period = Period(question.start, question.end)
     selected_shares = [share for share in shares if keeps(share.touch, facts, question, period)]
     if not question.filters_touches:
@@ -129,12 +129,12 @@ def _share_out(
             cohorts.groups.setdefault(key, Figures()).add(cell, customer, conversion.event, share.amount)
 
 
-def _in_order(conversion: Conversion) -> tuple[object, int]:
+def _order_key(conversion: Conversion) -> tuple[object, int]:
     return conversion.event.event_time.replace(microsecond=0), conversion.event.id
 
 
-def _months_between(first: date, other: date) -> int:
-    return 12 * (other.year - first.year) + other.month - first.month
+def _count_months(first_month: date, last_month: date) -> int:
+    return 12 * (last_month.year - first_month.year) + last_month.month - first_month.month
 
 
 def payback(revenue: list[Fraction], spend: Fraction, rate: Fraction) -> int | None:

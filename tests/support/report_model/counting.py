@@ -21,9 +21,9 @@ Figures = dict[str, Figure]
 class Group:
     """The events and credits of a row."""
 
-    counted: dict[int, Conversion] = field(default_factory=dict[int, Conversion])
+    counted_events: dict[int, Conversion] = field(default_factory=dict[int, Conversion])
     """Events that count in full, by id."""
-    touched: dict[int, Conversion] = field(default_factory=dict[int, Conversion])
+    touched_events: dict[int, Conversion] = field(default_factory=dict[int, Conversion])
     """Events with any touch of the group in the window."""
     credits: dict[str, list[Credit]] = field(default_factory=dict[str, list[Credit]])
     """By model."""
@@ -32,16 +32,16 @@ class Group:
     """True if the credit of only some touches is known."""
 
     def count(self, conversion: Conversion) -> None:
-        self.counted[conversion.event.id] = conversion
+        self.counted_events[conversion.event.id] = conversion
 
     def touch(self, conversion: Conversion) -> None:
-        self.touched[conversion.event.id] = conversion
+        self.touched_events[conversion.event.id] = conversion
 
     def credit(self, model: str, credit: Credit) -> None:
         self.credits.setdefault(model, []).append(credit)
 
 
-def whole(conversions: Iterable[Conversion]) -> Group:
+def whole_events(conversions: Iterable[Conversion]) -> Group:
     """Return a group that contains entire events."""
     group = Group()
     for conversion in conversions:
@@ -53,10 +53,10 @@ def whole(conversions: Iterable[Conversion]) -> Group:
 
 def list_columns(question: Question) -> list[str]:
     """Return a row's columns. With several models, credit measures have one column for each."""
-    return [column for measure in question.measures for column in columns_of_measure(question, measure)]
+    return [column for measure in question.measures for column in measure_columns(question, measure)]
 
 
-def columns_of_measure(question: Question, measure: str) -> list[str]:
+def measure_columns(question: Question, measure: str) -> list[str]:
     models = question.models
     base = question.measures[0] if measure == "share" else measure
     if len(models) == 1 or base not in (*CREDITED, "conversion_rate"):
@@ -70,7 +70,7 @@ def make_figures(group: Group, question: Question, facts: Facts) -> Figures:
     for measure in question.measures:
         if measure == "share":
             continue
-        for model, column in _models_of(question, measure):
+        for model, column in _model_columns(question, measure):
             figures[column] = _figure(measure, group, group.credits.get(model, []), question, facts)
     return figures
 
@@ -79,36 +79,36 @@ def wholly_credited(group: Group, question: Question, facts: Facts) -> Figures:
     """Return the figures of a group whose events are credited to it with their full amounts."""
     figures = make_figures(group, question, facts)
     for measure in set(CREDITED) & set(question.measures):
-        amounts = [conversion.amount for conversion in group.counted.values()]
-        conversion_count = sum(conversion.converts for conversion in group.counted.values())
+        amounts = [conversion.amount for conversion in group.counted_events.values()]
+        conversion_count = sum(conversion.converts for conversion in group.counted_events.values())
         value = {
             "credited_revenue": sum(amounts), "credited_conversions": conversion_count,
             "credited_events": len(amounts),
         }[measure]  # fmt: skip
-        for _, column in _models_of(question, measure):
+        for _, column in _model_columns(question, measure):
             figures[column] = Fraction(value)
     return figures
 
 
-def with_share(figures: Figures, of: Figures, question: Question) -> Figures:
+def add_share(figures: Figures, base_figures: Figures, question: Question) -> Figures:
     """Return the figures in column order, with the row's share of the first measure."""
     completed_figures = dict(figures)
     if "share" in question.measures:
-        shares = columns_of_measure(question, "share")
-        bases = columns_of_measure(question, question.measures[0])
+        shares = measure_columns(question, "share")
+        bases = measure_columns(question, question.measures[0])
         for column, base in zip(shares, bases, strict=True):
             if base in figures:
-                amount, total = figures[base], of[base]
+                amount, total = figures[base], base_figures[base]
                 assert amount is not None
-                completed_figures[column] = rounded(amount / total) if total else None
+                completed_figures[column] = round_figure(amount / total) if total else None
     return {
         column: completed_figures[column] for column in list_columns(question) if column in completed_figures
     }
 
 
-def _models_of(question: Question, measure: str) -> list[tuple[str, str]]:
+def _model_columns(question: Question, measure: str) -> list[tuple[str, str]]:
     """Return the models and columns of a measure."""
-    columns = columns_of_measure(question, measure)
+    columns = measure_columns(question, measure)
     return list(zip(question.models, columns, strict=False))
 
 
@@ -120,13 +120,13 @@ def _figure(measure: str, group: Group, credits_: list[Credit], question: Questi
         case "credited_revenue":
             return sum((credit.amount for credit in credits_), Fraction(0))
         case "touched_events":
-            return Fraction(len(group.touched))
+            return Fraction(len(group.touched_events))
         case "touched_revenue":
-            return _sum(conversion.amount for conversion in group.touched.values())
+            return _sum(conversion.amount for conversion in group.touched_events.values())
         case "visits" | "conversion_rate":
             return _visit_figure(measure, group, credits_)
         case _:
-            return _whole_figure(measure, list(group.counted.values()), question, facts)
+            return _whole_figure(measure, list(group.counted_events.values()), question, facts)
 
 
 def _visit_figure(measure: str, group: Group, credits_: list[Credit]) -> Figure:
@@ -134,7 +134,7 @@ def _visit_figure(measure: str, group: Group, credits_: list[Credit]) -> Figure:
         return Fraction(group.visits)
     if not group.visits or group.visit_credit_unknown:
         return None
-    return rounded(visit_conversions(credits_) / group.visits)
+    return round_figure(visit_conversions(credits_) / group.visits)
 
 
 def visit_conversions(credits_: list[Credit]) -> Fraction:
@@ -159,7 +159,7 @@ def _whole_figure(measure: str, conversions: list[Conversion], question: Questio
         "revenue": lambda: _sum(conversion.amount for conversion in conversions),
         "gross_revenue": lambda: _sum(gains),
         "refunds": lambda: -_sum(losses),
-        "average_order_value": lambda: rounded(_sum(gains) / kinds["order"]) if kinds["order"] else None,
+        "average_order_value": lambda: round_figure(_sum(gains) / kinds["order"]) if kinds["order"] else None,
         "contacts": lambda: Fraction(len(buyers)),
         "new_customers": lambda: Fraction(_new_customers(conversions, question, facts)),
         "days_to_conversion": lambda: _average([conversion.days for conversion in attributed_events]),
@@ -176,21 +176,21 @@ def _new_customers(conversions: list[Conversion], question: Question, facts: Fac
     return len(ids & {first_order(person, question, facts) for person in people})
 
 
-def change_of(now: Figure, then: Figure) -> Figure:
+def relative_change(figure: Figure, base: Figure) -> Figure:
     """Return the difference as a fraction of the earlier figure."""
-    if now is None or not then:
+    if figure is None or not base:
         return None
-    return rounded((now - then) / abs(then))
+    return round_figure((figure - base) / abs(base))
 
 
-def rounded(value: Fraction) -> Fraction:
+def round_figure(value: Fraction) -> Fraction:
     """Round to four decimals, halves away from zero."""
     whole_part = floor(abs(value) * 10_000 + Fraction(1, 2))
     return Fraction(-whole_part if value < 0 else whole_part, 10_000)
 
 
 def _average(values: list[Fraction]) -> Figure:
-    return rounded(_sum(values) / len(values)) if values else None
+    return round_figure(_sum(values) / len(values)) if values else None
 
 
 def _sum(values: Iterable[Fraction]) -> Fraction:

@@ -87,7 +87,7 @@ def list_path(event: Event, touchpoints: Sequence[Touchpoint], *, by_company: bo
     return sorted(path, key=lambda touch: (touch.occurred_at, touch.id))
 
 
-def within(window: int, event: Event, path: Sequence[Touchpoint]) -> list[Touchpoint]:
+def select_window(window: int, event: Event, path: Sequence[Touchpoint]) -> list[Touchpoint]:
     """Return the touches within a window of this many days of 86,400 seconds. 0 means a lifetime."""
     if window == 0:
         return list(path)
@@ -103,7 +103,7 @@ def is_direct(touch: Touchpoint) -> bool:
     return touch.source == "direct"
 
 
-def fractions_of(model: str, path: Sequence[Touchpoint]) -> list[tuple[Touchpoint, Fraction]]:
+def split_credit(model: str, path: Sequence[Touchpoint]) -> list[tuple[Touchpoint, Fraction]]:
     """Return the touches that a model credits, in order, each with its fraction of the total."""
     paid_touches = [touch for touch in path if is_paid(touch)]
     not_direct = [touch for touch in path if not is_direct(touch)]
@@ -133,7 +133,7 @@ def fractions_of(model: str, path: Sequence[Touchpoint]) -> list[tuple[Touchpoin
     return [(touch, Fraction(1, len(credited_touches))) for touch in credited_touches]
 
 
-def credits_of(
+def share_credit(
     model: str, event: Event, path: Sequence[Touchpoint], weights: Mapping[str, Fraction]
 ) -> list[Credit]:
     """Return the credited touches of an event with this path within the window. The source weights come from
@@ -141,19 +141,19 @@ def credits_of(
     """
     event_units = EVENT_UNITS if model not in WEIGHED else WEIGHED_EVENT_UNITS
     amount = event.amount if event.amount is not None else Decimal(0)
-    unit = unit_of(amount)
+    unit = smallest_unit(amount)
     units = abs(Fraction(amount)) / unit
     assert units.denominator == 1
     sign = -1 if amount < 0 else 1
-    credited_touches, parts = shares_of(model, event_units, path, weights)
-    _, amounts = shares_of(model, units.numerator, path, weights)
+    credited_touches, parts = share_units(model, event_units, path, weights)
+    _, amounts = share_units(model, units.numerator, path, weights)
     return [
         Credit(touch, Fraction(units_of_event, event_units), sign * share * unit)
         for touch, units_of_event, share in zip(credited_touches, parts, amounts, strict=True)
     ]
 
 
-def shares_of(
+def share_units(
     model: str, units: int, path: Sequence[Touchpoint], weights: Mapping[str, Fraction]
 ) -> tuple[list[Touchpoint], list[int]]:
     """Return the touches that a model credits, in order, and each one's share in whole units."""
@@ -161,34 +161,34 @@ def shares_of(
         worth = {touch.source: Fraction(1) for touch in path}
         worth = worth if model == "shapley_distinct" else {**dict.fromkeys(worth, 0), **weights}
         weighted_touches = [touch for touch in path if worth[touch.source]]
-        return weighted_touches, by_source(units, [touch.source for touch in weighted_touches], worth)
+        return weighted_touches, share_by_source(units, [touch.source for touch in weighted_touches], worth)
     if model == "time_decay":
         age_fractions = decayed_fractions([touch.occurred_at for touch in path])
         fractions = list(zip(path, age_fractions, strict=True))
     else:
-        fractions = fractions_of(model, path)
-    shares = shared_out(units, [fraction for _, fraction in fractions])
+        fractions = split_credit(model, path)
+    shares = share_out(units, [fraction for _, fraction in fractions])
     return [touch for touch, _ in fractions], shares
 
 
-def by_source(units: int, sources: Sequence[S], worth: Mapping[S, Fraction]) -> list[int]:
+def share_by_source(units: int, sources: Sequence[S], weights: Mapping[S, Fraction]) -> list[int]:
     """Share whole units among a path's distinct sources, in order of appearance and by their weights, then
     among the touches of each source.
     """
-    weighted_sources = [source for source in dict.fromkeys(sources) if worth[source]]
-    total = sum(worth[source] for source in weighted_sources)
-    source_shares = shared_out(units, [worth[source] / total for source in weighted_sources])
+    weighted_sources = [source for source in dict.fromkeys(sources) if weights[source]]
+    total = sum(weights[source] for source in weighted_sources)
+    source_shares = share_out(units, [weights[source] / total for source in weighted_sources])
     shares = [0] * len(sources)
     for source, share in zip(weighted_sources, source_shares, strict=True):
         positions = [position for position, touch_source in enumerate(sources) if touch_source == source]
         for position, units_of_touch in zip(
-            positions, shared_out(share, [Fraction(1, len(positions))] * len(positions)), strict=True
+            positions, share_out(share, [Fraction(1, len(positions))] * len(positions)), strict=True
         ):
             shares[position] = units_of_touch
     return shares
 
 
-def unit_of(amount: Decimal) -> Fraction:
+def smallest_unit(amount: Decimal) -> Fraction:
     """Return a hundredth, or the last decimal of an amount with more decimals."""
     unit = Fraction(1, 100)
     while (Fraction(amount) / unit).denominator != 1:
@@ -196,7 +196,7 @@ def unit_of(amount: Decimal) -> Fraction:
     return unit
 
 
-def shared_out(units: int, fractions: Sequence[Fraction]) -> list[int]:
+def share_out(units: int, fractions: Sequence[Fraction]) -> list[int]:
     """Share whole units in these fractions, which add up to 1."""
     shares = [int(units * fraction) for fraction in fractions]
     remainders = [units * fraction - share for fraction, share in zip(fractions, shares, strict=True)]

@@ -52,27 +52,27 @@ class Event:
     is_upsell: bool = False
     from_page: bool = False
     """True as long as only a page has reported the amount."""
-    stated: Decimal | None = None
+    stated_amount: Decimal | None = None
     """The amount in the event, if a different one counts."""
     left_out: str | None = None
     """Why its money is left out."""
 
     @property
-    def says(self) -> Decimal | None:
+    def sent_amount(self) -> Decimal | None:
         """The amount in the event, whether it counts or not."""
-        return self.amount if self.stated is None else self.stated
+        return self.amount if self.stated_amount is None else self.stated_amount
 
     @property
     def sign(self) -> int:
         """1 for an order and -1 for a refund, based on the amount in the event."""
-        says = self.says or Decimal(0)
+        says = self.sent_amount or Decimal(0)
         return (says > 0) - (says < 0)
 
-    def counting(self, counted: Decimal | str) -> Event:
+    def counting(self, outcome: Decimal | str) -> Event:
         """Return the event with an amount that counts, or with the reason why none does."""
-        if isinstance(counted, str):
-            return replace(self, amount=None, stated=self.says, left_out=counted)
-        return replace(self, amount=counted, stated=self.says, left_out=None)
+        if isinstance(outcome, str):
+            return replace(self, amount=None, stated_amount=self.sent_amount, left_out=outcome)
+        return replace(self, amount=outcome, stated_amount=self.sent_amount, left_out=None)
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Contact:
     country: str | None = None
     fields: dict[str, Any] = field(default_factory=dict[str, Any], hash=False)
     """Filled custom fields by the names of their slots."""
-    called: str | None = None
+    name: str | None = None
     """The contact's name."""
     self_reported_source: str | None = None
     """The most recent answer to how they heard of the business."""
@@ -111,7 +111,7 @@ class Facts:
 
     def as_stated(self) -> Facts:
         """Return the facts with all amounts as in the events: lists have no limits."""
-        events = [replace(e, amount=e.says, stated=None, left_out=None) for e in self.events]
+        events = [replace(e, amount=e.sent_amount, stated_amount=None, left_out=None) for e in self.events]
         return replace(self, events=events)
 
     def weights(self, name: str | None, event_names: Sequence[str]) -> dict[str, Fraction]:

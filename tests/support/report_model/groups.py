@@ -9,7 +9,7 @@ from tests.support.report_model.clock import time_key
 from tests.support.report_model.credit import Conversion
 from tests.support.report_model.facts import Event, Facts, TagSet, Touchpoint
 from tests.support.report_model.question import TIME_GROUPS, Question
-from tests.support.report_model.ways import DAYS, TOUCHES, channel_of, range_of, way_of
+from tests.support.report_model.ways import DAYS, TOUCHES, find_channel, find_range, touch_sequence
 
 Key = str | None
 Keys = tuple[Key, ...]
@@ -31,7 +31,7 @@ def touch_key(group: str, touch: Touchpoint) -> Key:
         case "source":
             return touch.source or None
         case "channel":
-            return channel_of(touch.source) if touch.source else None
+            return find_channel(touch.source) if touch.source else None
         case "platform":
             return get_platform(touch.source) if touch.source else None
         case "keyword":
@@ -52,7 +52,7 @@ def event_key(group: str, conversion: Conversion, facts: Facts, question: Questi
         case "company":
             return None if event.company_id is None else str(event.company_id)
         case "customer" | "kind":
-            key_of_event = customer_key if group == "customer" else kind_of
+            key_of_event = customer_key if group == "customer" else event_kind
             return key_of_event(event, facts, question)
         case "contact":
             return str(event.contact_id)
@@ -65,13 +65,13 @@ def path_key(group: str, conversion: Conversion) -> Key:
     window = conversion.window
     match group:
         case "path":
-            return str(way_of(conversion, "source"))
+            return str(touch_sequence(conversion, "source"))
         case "channel_path":
-            return str(way_of(conversion, "channel"))
+            return str(touch_sequence(conversion, "channel"))
         case "touch_range":
-            return range_of(len(window), TOUCHES)
+            return find_range(len(window), TOUCHES)
         case "days_range":
-            return range_of(floor(conversion.days), DAYS)
+            return find_range(floor(conversion.days), DAYS)
         case _:
             return (window[0] if group == "first_source" else window[-1]).source
 
@@ -81,7 +81,7 @@ def name_key(
     question: Question,
 ) -> Key:  # fmt: skip
     """Return the key of an event, or of one of its touches, in a group."""
-    if question.of_touch(group):
+    if question.is_touch_group(group):
         assert touch is not None
         is_time_group = group in TIME_GROUPS
         return time_key(group, touch.occurred_at, facts.zone) if is_time_group else touch_key(group, touch)
@@ -106,7 +106,7 @@ def customer_key(event: Event, facts: Facts, question: Question) -> Key:
     orders = paid_orders(event.contact_id, question, facts)
     if event.sign > 0:
         return "new" if event.id == orders[0].id else "returning"
-    orders_so_far = [order for order in orders if _second(order) <= _second(event)]
+    orders_so_far = [order for order in orders if _event_second(order) <= _event_second(event)]
     return None if not orders_so_far else "new" if len(orders_so_far) == 1 else "returning"
 
 
@@ -124,10 +124,10 @@ def paid_orders(contact_id: int, question: Question, facts: Facts) -> list[Event
         for event in facts.events
         if event.contact_id == contact_id and event.sign > 0 and event.event_name in names
     ]
-    return sorted(orders, key=lambda event: (_second(event), event.id))
+    return sorted(orders, key=lambda event: (_event_second(event), event.id))
 
 
-def _second(event: Event) -> datetime:
+def _event_second(event: Event) -> datetime:
     return event.event_time.replace(microsecond=0)
 
 
@@ -149,7 +149,7 @@ def converting_names(facts: Facts, question: Question) -> set[str]:
     return {event.event_name for event in facts.events} - set(STEPS_ON_THE_WAY)
 
 
-def kind_of(event: Event, facts: Facts, question: Question) -> Key:
+def event_kind(event: Event, facts: Facts, question: Question) -> Key:
     if event.event_name not in converting_names(facts, question):
         return None
     if event.sign < 0:
@@ -184,21 +184,21 @@ def format_label(group: str, key: Key, facts: Facts) -> Key:
     if group == "week":
         year, week, _ = date.fromisoformat(key).isocalendar()
         return f"{year:04}-W{week:02}"
-    return _name_of(group, key, facts) or key
+    return _key_name(group, key, facts) or key
 
 
-def _name_of(group: str, key: str, facts: Facts) -> Key:
+def _key_name(group: str, key: str, facts: Facts) -> Key:
     match group:
         case "company":
             return facts.companies[int(key)]
         case "contact":
-            return facts.contacts[int(key)].called
+            return facts.contacts[int(key)].name
         case "event":
             return facts.event_labels.get(key)
         case _:
             return None
 
 
-def order_of(key: Key) -> tuple[bool, bytes]:
+def sort_key(key: Key) -> tuple[bool, bytes]:
     """Return the sort key of a key: its bytes, with None last."""
     return key is None, (key or "").encode()

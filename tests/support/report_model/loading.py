@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 import psycopg
 
 from headwater.sources.catalogue import SOURCES
-from tests.support.report_model.bounds import within_bounds
+from tests.support.report_model.bounds import limit_amount
 from tests.support.report_model.facts import Contact, Event, Facts, TagSet, Touchpoint, TrainedModel
 
 Read = Callable[[str], list[tuple[Any, ...]]]
@@ -29,9 +29,9 @@ EVENTS = (
 )
 
 
-def _source_names(read: Read) -> dict[int, str]:
+def _source_names(read_rows: Read) -> dict[int, str]:
     """Return the names of all sources by number, including the Space's networks."""
-    networks = read("SELECT number, name FROM paid_networks WHERE space_id = %(space_id)s")
+    networks = read_rows("SELECT number, name FROM paid_networks WHERE space_id = %(space_id)s")
     return dict(enumerate(SOURCES, start=1)) | dict(networks)
 
 
@@ -49,13 +49,13 @@ def load(connection: psycopg.Connection[Any], space_id: int) -> Facts:
     )
     source_by_contact = {contact_id: source for *_, contact_id, source in sorted(survey_answers)}
     facts.contacts = {
-        row[0]: Contact(row[0], row[1], _filled(row[3:]), row[2], source_by_contact.get(row[0]))
+        row[0]: Contact(row[0], row[1], _filled_slots(row[3:]), row[2], source_by_contact.get(row[0]))
         for row in read(
             f"SELECT id, country, name, {', '.join(SLOTS)} FROM contacts WHERE space_id = %(space_id)s"
         )
     }
     facts.companies = dict(read("SELECT id, name FROM companies WHERE space_id = %(space_id)s"))
-    facts.events = [within_bounds(Event(*row)) for row in read(EVENTS)]
+    facts.events = [limit_amount(Event(*row)) for row in read(EVENTS)]
     names, tags = _source_names(read), ", ".join(f"s.{name}" for name in TAGS)
     facts.touchpoints = [
         Touchpoint(*row[:4], names[row[4]], TagSet(*row[7:]), row[5], row[6])
@@ -79,10 +79,10 @@ def load(connection: psycopg.Connection[Any], space_id: int) -> Facts:
     return facts
 
 
-def _load_visits(read: Read, names: dict[int, str]) -> list[Touchpoint]:
+def _load_visits(read_rows: Read, names: dict[int, str]) -> list[Touchpoint]:
     """Return one touchpoint for each visit id among the page views, from the visit's first page view."""
     first: dict[int, tuple[Any, ...]] = {}
-    views = read(
+    views = read_rows(
         "SELECT h.visit_id, h.contact_id, NULL::bigint, h.occurred_at, h.source_id, h.touch, h.url, h.id"
         " FROM hits h WHERE h.space_id = %(space_id)s"
     )
@@ -97,10 +97,10 @@ def _load_visits(read: Read, names: dict[int, str]) -> list[Touchpoint]:
     return visits
 
 
-def _load_trained_models(read: Read) -> dict[str, TrainedModel]:
+def _load_trained_models(read_rows: Read) -> dict[str, TrainedModel]:
     """Return the Space's trained models by name."""
     worth: dict[str, dict[str, Fraction]] = {}
-    for name, source, weight in read(
+    for name, source, weight in read_rows(
         "SELECT f.name, w.source, w.weight FROM trained_models f JOIN trained_weights w"
         " ON w.space_id = f.space_id AND w.trained_model_id = f.id"
         " WHERE f.space_id = %(space_id)s AND w.model = 'markov'"
@@ -108,7 +108,7 @@ def _load_trained_models(read: Read) -> dict[str, TrainedModel]:
         worth.setdefault(name, {})[source] = Fraction(weight)
     return {
         name: TrainedModel(event_name, is_current, worth[name])
-        for name, event_name, is_current in read(
+        for name, event_name, is_current in read_rows(
             "SELECT f.name, f.event_name, c.trained_model_id IS NOT NULL FROM trained_models f"
             " LEFT JOIN current_models c"
             " ON c.space_id = f.space_id AND c.trained_model_id = f.id WHERE f.space_id = %(space_id)s"
@@ -116,6 +116,6 @@ def _load_trained_models(read: Read) -> dict[str, TrainedModel]:
     }
 
 
-def _filled(values: tuple[Any, ...]) -> dict[str, Any]:
+def _filled_slots(values: tuple[Any, ...]) -> dict[str, Any]:
     slots = zip(SLOTS, values, strict=True)
     return {slot: value for slot, value in slots if value is not None}

@@ -19,7 +19,7 @@ class Money:
     """The currency of a report, and the exchange rates to it."""
 
     target: str
-    own: str
+    currency: str
     """The Space's currency, which is the default for amounts without one."""
     rates: Mapping[tuple[date, str, str], Fraction] = field(
         default_factory=dict[tuple[date, str, str], Fraction]
@@ -39,14 +39,14 @@ class Money:
                 return Fraction(round(amount * worth * 100), 100)
         return None
 
-    def count(self, amount: Fraction, currency: str, day: date, *, from_page: bool) -> Fraction | str:
+    def count(self, amount: Fraction, currency: str, day: date, *, is_from_page: bool) -> Fraction | str:
         """Return an event's amount that counts, or the reason why it is left out."""
         value = self.convert(amount, currency, day)
         if value is None:
             return "no_rate"
-        space_amount = self.convert(amount, currency, day, self.own)
+        space_amount = self.convert(amount, currency, day, self.currency)
         size = abs(value if space_amount is None else space_amount)
-        reason = reason_beyond(size, from_page=from_page)
+        reason = reason_beyond(size, is_from_page=is_from_page)
         return reason or ("too_large" if abs(value) > MAX_REPORTED else value)
 
     def _read_day(self, day: date, currency: str, target: str) -> Fraction | None:

@@ -8,12 +8,12 @@ from fractions import Fraction
 from math import floor
 
 from tests.support.report_model.clock import Period
-from tests.support.report_model.counting import rounded
+from tests.support.report_model.counting import round_figure
 from tests.support.report_model.credit import Conversion
 from tests.support.report_model.facts import Facts
 from tests.support.report_model.question import Question
-from tests.support.report_model.selection import conversions_of
-from tests.support.report_model.ways import DAYS, TOUCHES, Way, range_of, way_of
+from tests.support.report_model.selection import select_conversions
+from tests.support.report_model.ways import DAYS, TOUCHES, TouchSequence, find_range, touch_sequence
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Tally:
 class Paths:
     """The paths report's answer."""
 
-    ways: list[tuple[Way, Tally]]
+    ways: list[tuple[TouchSequence, Tally]]
     left_out: int
     touches: dict[str, Tally | None]
     days: dict[str, Tally | None]
@@ -39,46 +39,47 @@ class Paths:
     total: Tally | None
 
 
-def make_paths(facts: Facts, question: Question, by: str = "source") -> Paths:
+def make_paths(facts: Facts, question: Question, dimension: str = "source") -> Paths:
     """Return the paths of a question's events with a touch in the window, by source or channel. They are
     sorted by number of conversions, then by steps.
     """
-    led = led_by_touches(facts, question)
-    ways: dict[Way, list[Conversion]] = {}
+    led = select_touched(facts, question)
+    ways: dict[TouchSequence, list[Conversion]] = {}
     ends: dict[tuple[str, str], list[Conversion]] = {}
     for each in led:
-        ways.setdefault(way_of(each, by), []).append(each)
+        ways.setdefault(touch_sequence(each, dimension), []).append(each)
         first, last = each.window[0].source, each.window[-1].source
         ends.setdefault((first, last), []).append(each)
     figures = {way: tally(events) for way, events in ways.items()}
     order = sorted(
-        ways, key=lambda way: (-figures[way].conversions, [step.encode() for step in way.steps], way.more)
+        ways,
+        key=lambda way: (-figures[way].conversions, [step.encode() for step in way.steps], way.further_steps),
     )
     return Paths(
         ways=[(way, figures[way]) for way in order[: question.limit]],
         left_out=max(0, len(order) - question.limit),
         touches={
-            name: _tally(each for each in led if range_of(len(each.window), TOUCHES) == name)
+            name: _tally(each for each in led if find_range(len(each.window), TOUCHES) == name)
             for name in TOUCHES
         },
         days={
-            name: _tally(each for each in led if range_of(floor(each.days), DAYS) == name) for name in DAYS
+            name: _tally(each for each in led if find_range(floor(each.days), DAYS) == name) for name in DAYS
         },
         first_and_last={pair: tally(some) for pair, some in ends.items()},
         total=_tally(led),
     )
 
 
-def led_by_touches(facts: Facts, question: Question) -> list[Conversion]:
+def select_touched(facts: Facts, question: Question) -> list[Conversion]:
     """Return a question's events with a touch in the window."""
     period = Period(question.start, question.end)
-    return [each for each in conversions_of(facts, question, period) if each.window]
+    return [each for each in select_conversions(facts, question, period) if each.window]
 
 
 def tally(conversions: list[Conversion]) -> Tally:
     revenue = sum((each.amount for each in conversions), Fraction(0))
     days = [each.days for each in conversions if each.converts]
-    average = rounded(sum(days, Fraction(0)) / len(days)) if days else None
+    average = round_figure(sum(days, Fraction(0)) / len(days)) if days else None
     return Tally(len(conversions), len(days), revenue, average)
 
 

@@ -76,14 +76,14 @@ class Question:
         has_touch_keys = any(group in TOUCH_GROUPS for group, _ in self.only)
         return bool(self.sources) or self.campaign is not None or has_touch_keys or self.by_touch_date
 
-    def of_touch(self, group: str) -> bool:
+    def is_touch_group(self, group: str) -> bool:
         """Return whether a group belongs to touches rather than to events."""
         return group in TOUCH_GROUPS or (self.by_touch_date and group in TIME_GROUPS)
 
     @property
     def groups_touches(self) -> bool:
         """Return whether rows are grouped by touches rather than by events."""
-        return any(self.of_touch(group) for group in self.group_by)
+        return any(self.is_touch_group(group) for group in self.group_by)
 
     @property
     def is_about_touches(self) -> bool:

@@ -7,11 +7,11 @@ from datetime import datetime
 from typing import Any
 
 from tests.support.report_model import counting
-from tests.support.report_model.clock import STEPS, Period, compared, counterpart
+from tests.support.report_model.clock import STEPS, Period, comparison_period, counterpart
 from tests.support.report_model.counting import Figures
 from tests.support.report_model.facts import Facts
-from tests.support.report_model.grouping import Sums, sums_of
-from tests.support.report_model.groups import Key, Keys, format_label, order_of
+from tests.support.report_model.grouping import Sums, compute_sums
+from tests.support.report_model.groups import Key, Keys, format_label, sort_key
 from tests.support.report_model.question import Question
 
 
@@ -22,7 +22,7 @@ class Row:
     keys: Keys
     labels: Keys
     figures: Figures
-    before: Figures | None = None
+    comparison: Figures | None = None
     """The figures in the comparison period. None without a counterpart."""
     change: Figures | None = None
 
@@ -60,10 +60,10 @@ def make_report(facts: Facts, question: Question) -> Report:
     assert question.refusal() is None, question.refusal()
     period = Period(question.start, question.end)
     earlier_period = compared_period(facts, question)
-    now = sums_of(facts, question, period)
-    earlier_sums = None if earlier_period is None else sums_of(facts, question, earlier_period)
-    first, last = ends_of(facts)
-    if earlier_period is not None and (first is None or not _began_by(first, earlier_period, facts)):
+    now = compute_sums(facts, question, period)
+    earlier_sums = None if earlier_period is None else compute_sums(facts, question, earlier_period)
+    first, last = event_bounds(facts)
+    if earlier_period is not None and (first is None or not _has_begun(first, earlier_period, facts)):
         earlier_sums = None
     top_keys = in_order(now.rows, question)[: question.limit]
     full_span = Period(earlier_period.start, period.end) if earlier_period else period
@@ -88,40 +88,40 @@ def make_report(facts: Facts, question: Question) -> Report:
 def compared_period(facts: Facts, question: Question) -> Period | None:
     """Return the period that a question's period is compared with."""
     now = question.now and question.now.astimezone(facts.zone).replace(tzinfo=None, microsecond=0)
-    return compared(Period(question.start, question.end), question.compare, now)
+    return comparison_period(Period(question.start, question.end), question.compare, now)
 
 
-def _began_by(first: datetime, period: Period, facts: Facts) -> bool:
-    return first < period.bounds(facts.zone)[1]
+def _has_begun(first_event_time: datetime, period: Period, facts: Facts) -> bool:
+    return first_event_time < period.bounds(facts.zone)[1]
 
 
 def in_order(rows: dict[Keys, Figures], question: Question) -> list[Keys]:
     """Sort by the first measure or by `order_by`: measures in descending order, groups in ascending. Rows
     without the figure are last. Ties are sorted by key.
     """
-    sorted_keys = sorted(rows, key=lambda keys: [order_of(key) for key in keys])
+    sorted_keys = sorted(rows, key=lambda keys: [sort_key(key) for key in keys])
     order_column = question.order_by or question.measures[0]
     if order_column in question.group_by:
         position = question.group_by.index(order_column)
-        return sorted(sorted_keys, key=lambda keys: order_of(keys[position]))
-    column = counting.columns_of_measure(question, order_column)[0]
+        return sorted(sorted_keys, key=lambda keys: sort_key(keys[position]))
+    column = counting.measure_columns(question, order_column)[0]
 
-    def largest_first(keys: Keys) -> tuple[bool, Any]:
+    def sort_order(keys: Keys) -> tuple[bool, Any]:
         figure = rows[keys][column]
         return figure is None, 0 if figure is None else -figure
 
-    return sorted(sorted_keys, key=largest_first)
+    return sorted(sorted_keys, key=sort_order)
 
 
-def _row(keys: Keys, now: Sums, then: Sums | None, facts: Facts, question: Question) -> Row:
+def _row(keys: Keys, sums: Sums, comparison: Sums | None, facts: Facts, question: Question) -> Row:
     labels = tuple(
         format_label(group, key, facts) for group, key in zip(question.group_by, keys, strict=True)
     )
-    figures = now.rows[keys]
+    figures = sums.rows[keys]
     before: Figures | None = None
-    if then is not None:
+    if comparison is not None:
         other_keys = _counterparts(keys, facts, question)
-        before = None if other_keys is None else then.rows.get(other_keys, then.nothing)
+        before = None if other_keys is None else comparison.rows.get(other_keys, comparison.zero_figures)
     return Row(keys, labels, figures, before, _changes(figures, before))
 
 
@@ -142,26 +142,27 @@ def _counterparts(keys: Keys, facts: Facts, question: Question) -> Keys | None:
     return tuple(other_keys)
 
 
-def _plain_row(figures: Figures, before: Figures | None) -> Row:
-    return Row((), (), figures, before, _changes(figures, before))
+def _plain_row(figures: Figures, comparison: Figures | None) -> Row:
+    return Row((), (), figures, comparison, _changes(figures, comparison))
 
 
-def _changes(now: Figures, before: Figures | None) -> Figures | None:
-    if before is None:
+def _changes(figures: Figures, comparison: Figures | None) -> Figures | None:
+    if comparison is None:
         return None
-    return {column: counting.change_of(now[column], before[column]) for column in now}
+    return {column: counting.relative_change(figures[column], comparison[column]) for column in figures}
 
 
-def _unattributed(now: Sums, then: Sums | None) -> Unattributed | None:
-    if now.unattributed is None:
+def _unattributed(sums: Sums, comparison: Sums | None) -> Unattributed | None:
+    if sums.unattributed is None:
         return None
     reasons = {
-        reason: _plain_row(figures, then and then.reasons[reason]) for reason, figures in now.reasons.items()
+        reason: _plain_row(figures, comparison and comparison.reasons[reason])
+        for reason, figures in sums.reasons.items()
     }
-    return Unattributed(_plain_row(now.unattributed, then and then.unattributed), reasons)
+    return Unattributed(_plain_row(sums.unattributed, comparison and comparison.unattributed), reasons)
 
 
-def ends_of(facts: Facts) -> tuple[datetime | None, datetime | None]:
+def event_bounds(facts: Facts) -> tuple[datetime | None, datetime | None]:
     """Return the times of the Space's first and last event."""
     times = [event.event_time for event in facts.events]
     return (min(times), max(times)) if times else (None, None)

@@ -8,13 +8,13 @@ from decimal import Decimal
 from typing import Any
 
 from tests.support.report_model.clock import STEPS, Period, counterpart
-from tests.support.report_model.credit import Conversion, credits_of, list_path, within
+from tests.support.report_model.credit import Conversion, list_path, select_window, share_credit
 from tests.support.report_model.facts import Event, Facts, Touchpoint
-from tests.support.report_model.groups import Key, converting_names, kind_of, name_key, visit_key
+from tests.support.report_model.groups import Key, converting_names, event_kind, name_key, visit_key
 from tests.support.report_model.question import TIME_GROUPS, Question
 
 
-def conversions_of(facts: Facts, question: Question, period: Period) -> list[Conversion]:
+def select_conversions(facts: Facts, question: Question, period: Period) -> list[Conversion]:
     """Return the events in a report, with their paths."""
     touches_of_owner: dict[tuple[str, int | None], list[Touchpoint]] = {}
     for touch in facts.touchpoints:  # searching all touchpoints for every event would be slow
@@ -32,15 +32,15 @@ def conversions_of(facts: Facts, question: Question, period: Period) -> list[Con
         has_company = question.by_company and event.company_id is not None
         owner = ("company", event.company_id) if has_company else ("contact", event.contact_id)
         path = list_path(event, touches_of_owner.get(owner, []), by_company=question.by_company)
-        kind = kind_of(event, facts, question)
+        kind = event_kind(event, facts, question)
         takes_back = event.sign < 0
-        silent = replace(event, amount=None, stated=None, left_out=None)
+        silent = replace(event, amount=None, stated_amount=None, left_out=None)
         counted_event = event if event.event_name in names else silent
-        window = within(question.window, event, path)
+        window = select_window(question.window, event, path)
         conversion = Conversion(counted_event, path, window, kind=kind, takes_back=takes_back)
         if is_only(conversion, None, facts, question, period):
             for model in question.models:
-                credits_ = credits_of(model, counted_event, conversion.window, worth)
+                credits_ = share_credit(model, counted_event, conversion.window, worth)
                 conversion.credits[model] = [
                     replace(credit, converts=conversion.converts) for credit in credits_
                 ]
@@ -66,14 +66,14 @@ def is_only(
     to it.
     """
     for group in {group for group, _ in question.only}:
-        if question.of_touch(group) is (touch is not None):
+        if question.is_touch_group(group) is (touch is not None):
             key = name_key(group, conversion, touch, facts, question)
-            if key not in _keys_asked_for(group, question, period):
+            if key not in _requested_keys(group, question, period):
                 return False
     return True
 
 
-def _keys_asked_for(group: str, question: Question, period: Period) -> set[Key]:
+def _requested_keys(group: str, question: Question, period: Period) -> set[Key]:
     """Return the keys of a group that count. For days, weeks and months in the comparison period, return the
     keys that rows are compared with.
     """
@@ -85,7 +85,7 @@ def _keys_asked_for(group: str, question: Question, period: Period) -> set[Key]:
     return {counterpart(group, key, question_period, period, question.compare) for key in step_keys}
 
 
-def meets(value: Any, operator: str, wanted: str | None) -> bool:
+def meets(value: Any, operator: str, reference: str | None) -> bool:
     """Return whether a text (str) or number (Decimal) meets a condition. A missing value only meets
     "unknown".
     """
@@ -93,9 +93,9 @@ def meets(value: Any, operator: str, wanted: str | None) -> bool:
         return not value
     if operator == "any":
         return value > 0 if isinstance(value, Decimal) else bool(value)
-    if value is None or wanted is None:
+    if value is None or reference is None:
         return False
-    operand: Any = Decimal(wanted) if isinstance(value, Decimal) else wanted
+    operand: Any = Decimal(reference) if isinstance(value, Decimal) else reference
     holds: dict[str, Callable[[], bool]] = {
         "equal_to": lambda: value == operand,
         "not_equal_to": lambda: value not in (operand, ""),
@@ -106,12 +106,14 @@ def meets(value: Any, operator: str, wanted: str | None) -> bool:
     return holds[operator]()
 
 
-def is_visit_of(visit: Touchpoint, facts: Facts, question: Question, period: Period) -> bool:
+def counts_visit(visit: Touchpoint, facts: Facts, question: Question, period: Period) -> bool:
     """Return whether a visit is in the period and at the requested times."""
     if not period.holds(visit.occurred_at, facts.zone):
         return False
-    times = {group for group, _ in question.only if group in TIME_GROUPS and not question.of_touch(group)}
-    return all(visit_key(group, visit, facts) in _keys_asked_for(group, question, period) for group in times)
+    times = {
+        group for group, _ in question.only if group in TIME_GROUPS and not question.is_touch_group(group)
+    }
+    return all(visit_key(group, visit, facts) in _requested_keys(group, question, period) for group in times)
 
 
 def keeps(touch: Touchpoint, facts: Facts, question: Question, period: Period) -> bool:

@@ -24,32 +24,32 @@ DAYS: dict[str, Range] = {
 
 
 @dataclass(frozen=True)
-class Way:
+class TouchSequence:
     """A sequence of sources or channels, with equal neighbours merged."""
 
     steps: tuple[str, ...]
     """At most MOST_STEPS."""
-    more: int
+    further_steps: int
     """The number of further steps, at most MOST_MORE."""
 
     def __str__(self) -> str:
-        return " > ".join([*self.steps, *([f"+{self.more}"] if self.more else [])])
+        return " > ".join([*self.steps, *([f"+{self.further_steps}"] if self.further_steps else [])])
 
 
-def way_of(conversion: Conversion, by: str) -> Way:
+def touch_sequence(conversion: Conversion, dimension: str) -> TouchSequence:
     steps: list[str] = []
     for touch in conversion.window:
-        step = step_of(touch, by)
+        step = step_name(touch, dimension)
         if steps[-1:] != [step]:
             steps.append(step)
-    return Way(tuple(steps[:MOST_STEPS]), min(MOST_MORE, max(0, len(steps) - MOST_STEPS)))
+    return TouchSequence(tuple(steps[:MOST_STEPS]), min(MOST_MORE, max(0, len(steps) - MOST_STEPS)))
 
 
-def step_of(touch: Touchpoint, by: str) -> str:
-    return touch.source if by == "source" else channel_of(touch.source)
+def step_name(touch: Touchpoint, dimension: str) -> str:
+    return touch.source if dimension == "source" else find_channel(touch.source)
 
 
-def channel_of(source: str) -> str:
+def find_channel(source: str) -> str:
     """Return a source's channel."""
     if source.endswith("_ads") or source == "paid_other":
         return "paid"
@@ -65,7 +65,7 @@ def channel_of(source: str) -> str:
     return source
 
 
-def range_of(number: int, ranges: Mapping[str, Range]) -> str:
+def find_range(number: int, ranges: Mapping[str, Range]) -> str:
     """Return the range that contains a number."""
     for name, (lowest, highest) in ranges.items():
         if lowest <= number and (highest is None or number <= highest):

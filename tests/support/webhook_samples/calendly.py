@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.support.webhook_samples.sample import T0_ISO, Sample, timestamped
+from tests.support.webhook_samples.sample import T0_ISO, Sample, sign_with_time
 
 BOOKING = {
     "event": "invitee.created", "created_at": "2026-05-13T11:00:01.000000Z",
@@ -19,6 +19,6 @@ SAMPLE = Sample(
     type="calendly",
     body=BOOKING,
     signature="Calendly-Webhook-Signature",
-    sign=timestamped,
+    sign=sign_with_time,
     key="calendly:invitee.created:https://api.calendly.com/scheduled_events/E/invitees/I",
 )

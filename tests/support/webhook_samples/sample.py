@@ -41,7 +41,7 @@ def in_base64(body: bytes, secret: str) -> str:
     return base64.b64encode(digest(body, secret)).decode()
 
 
-def timestamped(body: bytes, secret: str) -> str:
+def sign_with_time(body: bytes, secret: str) -> str:
     """Return the time and a signature over it and the body, in the format of Stripe and Calendly."""
     moment = int(time.time())
     return f"t={moment},v1={in_hex(b'%d.%s' % (moment, body), secret)}"

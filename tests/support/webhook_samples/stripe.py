@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.support.webhook_samples.sample import T0, Sample, timestamped
+from tests.support.webhook_samples.sample import T0, Sample, sign_with_time
 
 
-def stripe(topic: str, data: dict[str, Any], **more: Any) -> dict[str, Any]:
+def stripe(topic: str, data: dict[str, Any], **members: Any) -> dict[str, Any]:
     return {"id": "evt_1", "object": "event", "type": topic, "created": T0, "livemode": True,
-            "data": {"object": data, **more}}  # fmt: skip
+            "data": {"object": data, **members}}  # fmt: skip
 
 
 SESSION = {
@@ -41,6 +41,6 @@ SAMPLE = Sample(
     type="stripe",
     body=stripe("checkout.session.completed", SESSION),
     signature="Stripe-Signature",
-    sign=timestamped,
+    sign=sign_with_time,
     key="stripe:evt_1",
 )
