@@ -23,7 +23,7 @@ def _person_items(shop: Shop, number: int) -> list[Any]:
     items = [*shop.sales, *shop.visits]
     return sorted(
         (item for item in items if item.person.number == number),
-        key=lambda item: item.at.astimezone(UTC), reverse=True,
+        key=lambda item: item.time.astimezone(UTC), reverse=True,
     )  # fmt: skip
 
 

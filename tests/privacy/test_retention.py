@@ -106,7 +106,7 @@ def test_nothing_is_deleted_by_default(stage: Stage, settle: Callable[..., int])
         lambda stage, contact: stage.hit(contact, 1, occurred_at=RECENT),
         lambda stage, contact: stage.identifier(contact, "trk_token", "t", last_seen_at=RECENT),
         lambda stage, contact: stage.event(contact, event_name="sign_up", event_time=OLD),
-        lambda stage, contact: stage.forwarded(stage.destination(), stage.event(
+        lambda stage, contact: stage.add_delivery(stage.destination(), stage.event(
             contact, event_name="view_content", event_time=OLD), status="retrying", finished_at=None),
         lambda stage, contact: stage._insert("erasures", {"contact_id": contact, "receipt_mark": 0}),
     ],
