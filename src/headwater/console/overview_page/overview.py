@@ -86,7 +86,7 @@ class OverviewQueries:
         query = self._view.report(self._space, self._now, measures, (Group.PLATFORM, Group.SOURCE))
         return replace(query, limit=MOST_ROWS)
 
-    def of_sources(self) -> dict[str, ReportQuery]:
+    def source_queries(self) -> dict[str, ReportQuery]:
         """Return the queries of the table of sources, by member of `SourceReports`. Raise Invalid."""
         queries = {"current": self.by_source()}
         if queries["current"].compare is not Comparison.NONE:
@@ -148,7 +148,7 @@ class OverviewLoader:
     async def load(self, connection: AsyncConnection) -> Overview:
         """Raise Invalid and ReportRefused."""
         page, space_id = self._page, self._page.space.id
-        source_queries = self._queries.of_sources()
+        source_queries = self._queries.source_queries()
         steps = self._make_steps(source_queries["current"])
         chart_queries = self._chart_queries(source_queries["current"], steps)
         reports = await query_reports(connection, space_id, [*chart_queries, *source_queries.values()])

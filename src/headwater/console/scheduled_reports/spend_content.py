@@ -40,7 +40,7 @@ from headwater.reports.questions.spend import answer_spend, query_spend, spend_c
 async def load_overview(connection: AsyncConnection, page: SentPage) -> ReportContent:
     space, view = page.space, page.read_view(SharedView)
     queries = OverviewQueries(space, view, page.current_time)
-    csv_query, source_queries = queries.csv(), queries.of_sources()
+    csv_query, source_queries = queries.csv(), queries.source_queries()
     by_source, *reports = await query_reports(connection, space.id, [csv_query, *source_queries.values()])
     costs = await queries.fetch_costs(connection)
     source_reports = SourceReports(**dict(zip(source_queries, reports, strict=True)), costs=costs)
