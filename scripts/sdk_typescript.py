@@ -60,7 +60,7 @@ class TypeScriptTable(TypeTable):
             else " | ".join(dict.fromkeys(WORDS.get(word, word) for word in text.split(" | ")))
         )
 
-    def _simple(self, schema: Schema, name: str) -> str:
+    def _simple_type(self, schema: Schema, name: str) -> str:
         text = super()._simple_type(schema, name)
         if text.startswith("list["):
             return f"Array<{text[5:-1]}>"

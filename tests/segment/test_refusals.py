@@ -126,7 +126,7 @@ def test_text_that_is_not_unicode_refuses_only_its_message(desk: Desk, name: byt
     valid = json.dumps({**TRACK, "type": "track"}).encode()
     assert desk.post("batch", b'{"batch": [%s, %s]}' % (wrong, valid)).status_code == 200
     assert len(desk.rows("id")) == 1
-    assert desk.ignored_counts() == [("properties", "invalid", 1)]
+    assert desk.wait_for_ignored() == [("properties", "invalid", 1)]
     wrong_key = desk.post("batch", b'{"writeKey": "%s", "batch": [%s]}' % (name, valid), key="")
     assert wrong_key.status_code == 400
 
