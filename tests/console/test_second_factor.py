@@ -13,6 +13,7 @@ import pytest
 from headwater.console.factor_pages.code_check import FAILURES
 from headwater.spaces.factors.factors import RECOVERY_CODES, reset_factors
 from headwater.spaces.factors.sealed_state import PENDING_SECONDS
+from headwater.spaces.secret_hash import hash_secret
 from tests.console.browsing import SESSION, Browser
 from tests.console.conftest import Person
 from tests.support.accounts import PASSWORD, Accounts
@@ -120,7 +121,9 @@ def test_another_users_codes(
     assert browser.session() is None
 
 
-def test_codes_cannot_be_guessed(owner: Person, app: App, new_browser: Callable[[], Browser]) -> None:
+def test_codes_cannot_be_guessed(
+    owner: Person, app: App, new_browser: Callable[[], Browser], connection: psycopg.Connection
+) -> None:
     """Wrong codes count for the user, from any browser or address; the owner's browser can still log in."""
     answers = []
     for _ in range(3):
@@ -132,6 +135,11 @@ def test_codes_cannot_be_guessed(owner: Person, app: App, new_browser: Callable[
     assert answers[-1].status_code == 429
     assert answers[-1].headers["retry-after"]
     assert new_browser().log_in(owner.user).url.path == FACTOR
+    cursor = connection.execute(  # none of them expires on a busy machine
+        "UPDATE attempts SET taken_at = array_fill(clock_timestamp(), ARRAY[%s]) WHERE subject = %s",
+        (FAILURES, hash_secret(f"factor of\0{owner.user.id}")),
+    )
+    assert cursor.rowcount == 1
     right = browser.fill(FACTOR, FACTOR, code=app.code())
     assert right.status_code == 429, "a right code does not tell itself from wrong ones"
 
