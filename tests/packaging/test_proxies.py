@@ -15,6 +15,7 @@ import psycopg
 import pytest
 from mcp.server import _streamable_http_modern as streaming
 
+from headwater.app import create_app
 from headwater.base.settings import Settings
 from headwater.http.clients import client_address
 from headwater.intake.tracker import endpoint
@@ -28,6 +29,8 @@ from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 REQUIRED = os.environ.get("HEADWATER_TEST_PROXIES") == "required"
 ADDRESS = f"https://{NAME}"
+PAGE = (ROOT / "docs" / "install.md").read_text()
+LISTED_PATHS = re.findall(r"`(/[^`]*)`", PAGE[PAGE.index("| Paths | For |") :].partition("\n\n")[0])
 
 
 @pytest.fixture(scope="module")
@@ -79,8 +82,9 @@ def test_it_works(proxy: Proxy) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/docs", "/docs/events", "/console", "/console/spaces/1/keys?tab=1", "/login"]
-)
+    "path", ["/", "/docs", "/docs/events", "/console", "/console/spaces/1/keys?tab=1", "/login",
+             "/login/sso/office", "/shared/x", "/mail/x"],
+)  # fmt: skip
 def test_pages_move_to_https(proxy: Proxy, path: str) -> None:
     answer = proxy.get(f"http://{NAME}{path}")
     assert answer.status in {301, 308}
@@ -88,7 +92,8 @@ def test_pages_move_to_https(proxy: Proxy, path: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/public-api/v1/events", "/mcp/1/public-api", "/webhooks/x", "/t", "/t.js", "/downloads/x",
+    "path", ["/public-api/v1/events", "/public-api/v1/events/imports", "/mcp/1/public-api", "/webhooks/x",
+             "/t", "/t.js", "/downloads/x", "/segment/v1/batch", "/ga4/mp/collect",
              "/.well-known/oauth-authorization-server"],
 )  # fmt: skip
 @pytest.mark.parametrize("method", ["GET", "POST"])
@@ -127,13 +132,35 @@ def test_what_is_nobodys_business(proxy: Proxy, path: str) -> None:
     ("path", "status"),
     [("/public-api/v1/openapi.json", 200), ("/t.js", 200), ("/login", 200), ("/", 303),
      ("/favicon.ico", 200), ("/console", 303), ("/mcp/1/public-api", 401), ("/downloads/x", 404),
-     ("/.well-known/oauth-authorization-server", 200), ("/webhooks/x", 405)],
+     ("/.well-known/oauth-authorization-server", 200), ("/.well-known/openid-configuration", 200),
+     ("/webhooks/x", 405), ("/segment/v1/batch", 405), ("/ga4/mp/collect", 405), ("/login/factor", 303),
+     ("/login/sso/x", 404), ("/shared/x", 404), ("/mail/x", 404)],
 )  # fmt: skip
 def test_what_is_published(proxy: Proxy, path: str, status: int) -> None:
-    """Headwater answers, not the proxy."""
+    """Headwater answers, not the proxy: all its answers forbid sniffing."""
     answer = proxy.get(f"{ADDRESS}{path}")
     assert answer.status == status, answer
-    assert status < 400 or "message" in json.loads(answer.body)
+    assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+def test_the_page_lists_every_path_of_the_service(database_url: str, tmp_path: Path) -> None:
+    """Except those of the operator's own network. The chart's ingress has the page's paths."""
+    parts = vars(create_app(Settings(data_dir=tmp_path), database_url, ADDRESS))
+    paths = [path for _, path in parts["_busiest"]] + [route.path for route in parts["_routed"].routes]
+    served = {path.split("/")[1] for path in paths} - {"{path:path}", ".well-known"}
+    listed = {path.split("/")[1] for path in LISTED_PATHS} - {".well-known"}
+    assert served == listed | {"healthz", "readyz", "metrics"}
+
+
+def test_large_files_for_the_api_pass(proxy: Proxy, tmp_path: Path, stage: Stage) -> None:
+    file = tmp_path / "orders.csv"
+    file.write_bytes(b"order_id,email,amount\n" + b"1,ada@example.com,1.00\n" * 400_000)
+    answer = proxy.get(
+        f"{ADDRESS}/public-api/v1/events/imports?event_name=purchase", "--data-binary", f"@{file}",
+        "--header", "Content-Type: text/csv", "--header", "Expect:",
+        "--header", f"Authorization: Bearer {stage.key}",
+    )  # fmt: skip
+    assert answer.status == 202, answer
 
 
 def test_the_way_to_a_token_is_published(proxy: Proxy) -> None:
@@ -229,8 +256,7 @@ def test_an_answer_that_streams(
 
 @pytest.mark.parametrize("name", list(PROXIES))
 def test_the_page_shows_what_was_tested(name: str) -> None:
-    text = (ROOT / "docs" / "install.md").read_text()
-    section = re.split(r"^#{2,3} ", text, flags=re.MULTILINE)
+    section = re.split(r"^#{2,3} ", PAGE, flags=re.MULTILINE)
     (chapter_text,) = [chapter for chapter in section if chapter.lower().startswith(f"{name}\n")]
     files = sorted((ROOT / "deploy" / name).iterdir())
     assert re.findall(r"^```\n(.*?)^```$", chapter_text, re.MULTILINE | re.DOTALL) == [
