@@ -58,10 +58,10 @@ def read(path: Path) -> Settings:
 
 def test_a_file_that_is_none_stops_the_start(tmp_path: Path) -> None:
     assert read(database(tmp_path)).geoip_db == tmp_path / "places.mmdb"
-    with pytest.raises(SettingError, match=r"HEADWATER_GEOIP_DB: .*nothing is no file"):
+    with pytest.raises(SettingError, match=r"HEADWATER_GEOIP_DB: .*nothing is not a file"):
         read(tmp_path / "nothing")
     (tmp_path / "text").write_text("hello")
-    with pytest.raises(SettingError, match=r"HEADWATER_GEOIP_DB: .*text is no MaxMind database"):
+    with pytest.raises(SettingError, match=r"HEADWATER_GEOIP_DB: .*text is not a MaxMind database"):
         read(tmp_path / "text")
     with pytest.raises(SettingError, match="of type GeoLite2-ASN, not of cities or countries"):
         read(database(tmp_path, "GeoLite2-ASN"))

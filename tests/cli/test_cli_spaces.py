@@ -206,7 +206,7 @@ def test_nothing_runs(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_bad_setting(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEADWATER_RATE_LIMIT_FACTOR", "fast")
-    assert "HEADWATER_RATE_LIMIT_FACTOR" in cli("space", "list", code=2)
+    assert "HEADWATER_RATE_LIMIT_FACTOR: must be a number above 0" in cli("space", "list", code=2)
 
 
 def test_unreachable_database(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

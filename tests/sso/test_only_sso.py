@@ -13,12 +13,14 @@ from headwater.spaces.accounts.invitations import invite
 from headwater.spaces.accounts.roles import Role
 from headwater.spaces.accounts.sessions import open_session
 from headwater.spaces.accounts.users import User, create_user
+from headwater.spaces.sso.documents import WELL_KNOWN
 from headwater.spaces.sso.refusals import SsoReason
 from tests.sso.conftest import INSTALLATION_SECRET
 from tests.sso.fake_provider import DOMAIN, SECRET, Desk, FakeProvider
 from tests.sso.test_hostile_provider import check_refusal
 from tests.support.accounts import unique_email
 from tests.support.commands import run_command
+from tests.support.fake_platform import Answer
 
 
 class Terminal:
@@ -106,6 +108,21 @@ def test_it_works(desk: Desk, terminal: Terminal, connection: psycopg.Connection
     terminal.run("remove", fake.name)
     assert browser.get("/console/account").status_code == 303  # the removed provider's sessions have ended
     assert browser.get(f"/login/sso/{fake.name}").status_code == 404
+
+
+def test_a_test_names_the_cause(desk: Desk, terminal: Terminal) -> None:
+    fake = desk.make({"steps": {WELL_KNOWN: Answer(404)}})
+    assert f"The status of {fake.issuer}{WELL_KNOWN} is 404." in terminal.fail("test", fake.name)
+    options = ("--client-id", "client", "--domain", DOMAIN)
+    terminal.run("add", "plain", "--issuer", "http://id.example", *options)
+    assert "id.example is only called by https on port 443." in terminal.fail("test", "plain")
+    terminal.run("remove", "plain")
+
+
+def test_an_issuer_is_not_the_address_of_its_settings(terminal: Terminal) -> None:
+    options = ("--client-id", "client", "--domain", DOMAIN)
+    error = terminal.fail("add", "long", "--issuer", f"https://id.example{WELL_KNOWN}", *options)
+    assert f"must be without {WELL_KNOWN}" in error
 
 
 def test_bad_options_are_refused(desk: Desk, terminal: Terminal, space_id: int) -> None:

@@ -194,14 +194,14 @@ def _path(text: str) -> str:
 def _places(text: str) -> Path:
     path = Path(text)
     if not path.is_file():
-        raise ValueError(f"{text} is no file")
+        raise ValueError(f"{text} is not a file")
     import maxminddb  # noqa: PLC0415 - what does not serve should not pay for it
 
     try:
         with maxminddb.Reader(str(path)) as reader:
             kind = reader.metadata().database_type
     except (OSError, ValueError, maxminddb.InvalidDatabaseError):
-        raise ValueError(f"{text} is no MaxMind database") from None
+        raise ValueError(f"{text} is not a MaxMind database") from None
     if not any(word in kind.lower() for word in ("city", "country", "enterprise")):
         raise ValueError(f"{text} is a database of type {kind}, not of cities or countries")
     return path
@@ -224,7 +224,10 @@ def _storage_url(text: str) -> str:
 
 
 def _factor(text: str) -> float:
-    factor = float(text)
+    try:
+        factor = float(text)
+    except ValueError:
+        factor = 0
     if not 0 < factor < 1e9:
         raise ValueError("must be a number above 0")
     return factor
@@ -256,7 +259,7 @@ def _hosts(text: str) -> tuple[str, ...]:
     hosts = tuple(host.strip().lower() for host in text.split(",") if host.strip())
     for host in hosts:
         if not re.fullmatch(r"[a-z0-9-]+(\.[a-z0-9-]+)+", host, re.ASCII):
-            raise ValueError(f"{host} is no host")
+            raise ValueError(f"{host} is not a host name, such as login.example.com")
     return hosts
 
 
@@ -274,7 +277,7 @@ def _private_hosts(text: str) -> tuple[str, ...]:
     hosts = tuple(host.strip().lower() for host in text.split(",") if host.strip())
     for host in hosts:
         if not re.fullmatch(r"[a-z0-9.:-]+", host, re.ASCII):
-            raise ValueError(f"{host} is no host")
+            raise ValueError(f"{host} is not a host name or address, such as login.example.com")
     return hosts
 
 

@@ -139,7 +139,7 @@ async def test(settings: Settings, arguments: Namespace) -> Row:
             metadata = await documents.find_metadata(provider.issuer)
             keys = await documents.verify(metadata, lambda keys: len(keys.keys))
         except SsoRefused as refusal:
-            raise Failure(f"{refusal.reason}: {refusal.text}") from None
+            raise Failure(f"{refusal.reason}: {refusal.text} {refusal.cause}".rstrip()) from None
     return {"name": provider.name, "token_endpoint": metadata.token_endpoint, "keys": keys}
 
 

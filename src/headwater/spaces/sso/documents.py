@@ -88,7 +88,7 @@ class ProviderDocuments:
                 cached = self._cache[url] = await self._fetch(url, read)
         assert cached is not None
         if isinstance(cached.outcome, SsoRefused):
-            raise SsoRefused(cached.outcome.reason)
+            raise SsoRefused(cached.outcome.reason, cached.outcome.cause)
         return cast("T", cached.outcome)
 
     def _may_fetch(self, url: str) -> bool:
@@ -103,8 +103,7 @@ class ProviderDocuments:
     async def _fetch(self, url: str, read: Callable[[bytes], Any]) -> _Cached:
         try:
             answer = await send(self.egress, EgressRequest(url=url, method="GET"))
-            body = b"" if answer.cut or answer.status != 200 else answer.body
-            return _Cached(read(body), time.monotonic() + FRESH_SECONDS)
+            return _Cached(read(_read_body(answer, url)), time.monotonic() + FRESH_SECONDS)
         except SsoRefused as refusal:
             return _Cached(refusal, time.monotonic() + FAILURE_SECONDS)
 
@@ -113,15 +112,15 @@ async def send(egress: Egress, call: EgressRequest) -> EgressResponse:
     """Raise SsoRefused without an answer."""
     try:
         return await egress.send(call, FETCH_SECONDS)
-    except EgressError:
-        raise SsoRefused(SsoReason.PROVIDER_UNREACHABLE) from None
+    except EgressError as error:
+        raise SsoRefused(SsoReason.PROVIDER_UNREACHABLE, str(error)) from None
 
 
 def read_metadata(body: bytes, issuer: str) -> Metadata:
     """Raise SsoRefused for a document of another issuer, or with addresses a browser must not be sent to."""
     metadata = _decode(body, Metadata)
     if metadata.issuer != issuer:
-        raise SsoRefused(SsoReason.ISSUER)
+        raise SsoRefused(SsoReason.ISSUER, f"Its document has the issuer {metadata.issuer!r}.")
     schemes = ("https", "http") if issuer.startswith("http://") else ("https",)
     for url in (metadata.authorization_endpoint, metadata.end_session_endpoint):
         if url is not None and not _is_plain_url(url, schemes):
@@ -135,6 +134,13 @@ def read_key_document(body: bytes) -> KeySet:
     if keys is None:
         raise SsoRefused(SsoReason.PROVIDER_DOCUMENT)
     return keys
+
+
+def _read_body(answer: EgressResponse, url: str) -> bytes:
+    """Raise SsoRefused for an error."""
+    if answer.status != 200:
+        raise SsoRefused(SsoReason.PROVIDER_DOCUMENT, f"The status of {url} is {answer.status}.")
+    return b"" if answer.cut else answer.body
 
 
 def _is_plain_url(url: str, schemes: tuple[str, ...]) -> bool:

@@ -22,6 +22,7 @@ from headwater.spaces.accounts.roles import Role
 from headwater.spaces.accounts.sessions import close_password_sessions
 from headwater.spaces.accounts.users import read_label
 from headwater.spaces.encryption import SealedColumn, Unsealable, seal, unseal
+from headwater.spaces.sso.documents import WELL_KNOWN
 from headwater.spaces.sso.refusals import SsoReason, SsoRefused
 
 queries = Queries(__name__, "providers.sql")
@@ -118,6 +119,8 @@ def read_provider(name: str, issuer: str, client_id: str, settings: Mapping[str,
     parts = urlsplit(issuer)
     if parts.scheme not in ("https", "http") or not parts.hostname or parts.query or parts.fragment:
         raise Invalid.of("issuer", "must be an https:// URL without a query.")
+    if parts.path.endswith(WELL_KNOWN):
+        raise Invalid.of("issuer", f"must be without {WELL_KNOWN}.")
     try:
         checked = msgspec.convert(settings, ProviderSettings)
     except msgspec.ValidationError as error:

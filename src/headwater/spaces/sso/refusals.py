@@ -92,9 +92,9 @@ _TEXTS: dict[SsoReason, tuple[str, Advice]] = {
 
 
 class SsoRefused(Exception):
-    """A sign-in was refused."""
+    """A sign-in was refused. `cause` is for the operator who tests a provider."""
 
-    def __init__(self, reason: SsoReason) -> None:
+    def __init__(self, reason: SsoReason, cause: str = "") -> None:
         super().__init__(reason)
-        self.reason = reason
+        self.reason, self.cause = reason, cause
         self.text, self.advice = _TEXTS[reason]
