@@ -166,7 +166,7 @@ def test_a_secret_in_the_command_is_warned_of(
     ("arguments", "message"),
     [
         (["--platform", "myspace"], "The platform must be one of meta"),
-        (["--platform", NAME], "The settings.pixel_id is required.; The secrets.token is"),
+        (["--platform", NAME], "The settings.pixel_id is required. The secrets.token is"),
         ([*GIVEN, "--set", "pixle=1"], "settings.pixle is not one of pixel_id, test_code, strict"),
         ([*GIVEN, "--set", "strict=perhaps"], "settings.strict must be true or false."),
         ([*GIVEN, "--event", "purchse=P"], "event_names.purchse is not one of our event names"),
@@ -248,6 +248,8 @@ def test_deliveries(terminal: Terminal) -> None:
     assert result["queued"] == 1
     error = terminal.fails("delivery", "replay", "--destination", str(first_destination), "--status", "sent")
     assert "The status must be one of failed, refused, expired, skipped." in error
+    with pytest.raises(SystemExit):
+        terminal.run("delivery", "list", "--status", "sent")
 
 
 def test_waiting(terminal: Terminal) -> None:

@@ -66,6 +66,12 @@ def test_every_form(importer: Importer, name: str) -> None:
     assert [payload["order_id"] for payload in importer.payloads()] == ["0", "1", "2"]
 
 
+def test_the_event_name_of_rows_without_one(importer: Importer) -> None:
+    file = importer.write("f.csv", {"event_name": "sign_up", "email": "a@b.org"}, {"email": "c@d.org"})
+    assert importer.run("events", file, "--event-name", "purchase")["queued"] == 2
+    assert [payload["event_name"] for payload in importer.payloads()] == ["sign_up", "purchase"]
+
+
 @pytest.mark.parametrize("form", ["ndjson", "csv"])
 def test_standard_input(importer: Importer, monkeypatch: pytest.MonkeyPatch, form: str) -> None:
     file = importer.write(f"f.{form}.gz", *numbered_events(2), BAD)

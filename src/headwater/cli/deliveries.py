@@ -11,6 +11,8 @@ from msgspec.structs import asdict
 from headwater.base.settings import Settings
 from headwater.forwarding.deliveries import delivery_log
 from headwater.forwarding.deliveries.parameters import read_replay
+from headwater.forwarding.deliveries.reasons import REASONS
+from headwater.forwarding.destinations.destinations import DELIVERY_STATUSES
 from headwater.operations.terminal.audited import change, note_change
 from headwater.operations.terminal.command import CommandGroup, Option
 from headwater.operations.terminal.connection import autocommit_connection, transaction
@@ -44,8 +46,8 @@ group = CommandGroup()
     "list deliveries, the latest first",
     Option("--destination", type=row_id, metavar="ID"),
     Option("--event", type=row_id, metavar="ID"),
-    Option("--status", metavar="S"),
-    Option("--reason", metavar="S"),
+    Option("--status", choices=DELIVERY_STATUSES, metavar="S"),
+    Option("--reason", choices=tuple(REASONS), metavar="S"),
     Option("--limit", type=row_count, default=100, metavar="N", help="at most (100)"),
     SPACE,
     JSON,

@@ -75,6 +75,11 @@ OPTIONS = (
     Option("--timezone", default="UTC", metavar="Z", help="the time zone of times without an offset (UTC)"),
     *_WRITTEN,
 )
+EVENT_OPTIONS = (
+    *_FILE,
+    Option("--event-name", metavar="N", help="default for rows without one"),
+    *OPTIONS[len(_FILE) :],
+)
 ORDER_OPTIONS = (
     *_FILE,
     Option("--layout", choices=tuple(ORDER_LAYOUTS), help="who wrote the export (detected)"),
@@ -159,7 +164,7 @@ def _read_day(text: str) -> datetime:
 
 
 group = CommandGroup()
-group.add("events", "events", partial(import_file, "events"), *OPTIONS)
+group.add("events", "events", partial(import_file, "events"), *EVENT_OPTIONS)
 group.add("orders", "past orders, from a shop's export", partial(import_file, "orders"), *ORDER_OPTIONS)
 group.add("touchpoints", "touchpoints that no event carries", partial(import_file, "touchpoints"), *OPTIONS)
 group.add("contacts", "contacts, or more about those there are", partial(import_file, "contacts"), *OPTIONS)
@@ -175,7 +180,9 @@ Preparation = Callable[[Space], Import]
 
 def _prepare(kind: str, source: RowSource, refusals: RejectedRowFile, arguments: Namespace) -> Preparation:
     zone = _read_zone(arguments.timezone)
-    reading = read_file(kind, source, _choices(arguments, getattr(arguments, "layout", None)), {})
+    event_name = getattr(arguments, "event_name", None)
+    constants = {"event_name": event_name} if event_name else {}
+    reading = read_file(kind, source, _choices(arguments, getattr(arguments, "layout", None)), constants)
     return lambda space: Import(
         space, kind, reading.source, reading.columns, refusals, zone, reading.notation, dry=arguments.dry_run
     )

@@ -54,7 +54,7 @@ def explain_failures(settings: Settings) -> Generator[None]:
         yield
     except Invalid as error:
         rules = [rule for field_rules in error.errors.values() for rule in field_rules]
-        raise Failure("; ".join(rules)) from None
+        raise Failure(" ".join(f"{rule.rstrip('.')}." for rule in rules)) from None
     except Problem as error:
         raise Failure(error.message) from None
     except psycopg.OperationalError as error:

@@ -43,14 +43,15 @@ class Columns:
 
     def pick(self, values: dict[str, Any]) -> dict[str, Any]:
         used_columns = {column for column, _ in self.mapped} | {*self.ignored}
-        picked_values = dict[str, Any](self.constants) | {
+        picked_values = {
             name: value for name, value in values.items() if name in self.fields and name not in used_columns
         }
         for column, name in self.mapped:
             value = _get_cell(values, column)
             if value is not None:
                 picked_values[name] = value
-        return picked_values
+        defaults = {name: value for name, value in self.constants if picked_values.get(name) in (None, "")}
+        return picked_values | defaults
 
     def lines(self) -> list[str]:
         """Return the mapping as command-line options."""
