@@ -321,8 +321,7 @@ def _bind(plan: ServePlan, handover: Handover | None, patience: float) -> socket
     try:
         return listening_socket.bind(plan.host, plan.port, patience)
     except OSError as error:
-        address = f"{plan.host}:{plan.port}"
-        raise ServeError(f"cannot listen on {address}: {error.strerror or error}") from None
+        raise ServeError(listening_socket.explain(plan.host, plan.port, error)) from None
 
 
 @contextmanager

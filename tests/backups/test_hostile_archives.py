@@ -106,3 +106,6 @@ def test_a_disk_that_fills_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     watch = verification._watching(tmp_path, lambda _: None)
     with pytest.raises(BackupError, match="not enough space"):
         watch(1)
+    path = write(tmp_path / "b.zip", gzip.compress(DUMPED))
+    with open_archive(path) as archive, pytest.raises(BackupError, match=r"^there is not enough space"):
+        list(archive.chunks(watch))

@@ -53,7 +53,8 @@ def test_port_in_use(tmp_path: Path) -> None:
         port = listener.getsockname()[1]
         result = headwater("serve", "--port", str(port), "--data-dir", str(tmp_path))
     assert result.returncode == 2
-    assert f"cannot listen on 127.0.0.1:{port}" in result.stderr
+    assert f"cannot listen on 127.0.0.1:{port}: Address already in use; stop the program" in result.stderr
+    assert "choose another --port" in result.stderr
 
 
 def test_port_in_use_by_one_that_ends() -> None:

@@ -26,10 +26,13 @@ async function timed(asked: Promise<unknown>): Promise<{ result: unknown; millis
   return { result, milliseconds: Date.now() - started };
 }
 
-// A key from a file with its line break, and an address without a scheme.
+// A key from a file with its line break, a variable that is not set, an address without a scheme, and one
+// with the API's path.
 told.addresses = [
   nameOf(() => new sdk.Client(DIRECT, `${KEY}\n`)), nameOf(() => new sdk.Client(DIRECT, "")),
+  nameOf(() => new sdk.Client(DIRECT, process.env.NOT_SET as string)),
   nameOf(() => new sdk.Client("hw.example", KEY)),
+  nameOf(() => new sdk.Client(`${DIRECT}/public-api/v1`, KEY)),
 ];
 
 // Events that JSON can't hold, an event that is changed after it was added, and callbacks that fail.

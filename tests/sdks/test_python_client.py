@@ -190,6 +190,8 @@ def test_signatures_hold() -> None:
     headers = sign_webhook("whsec_c2VjcmV0", body, at=1_790_000_000)
     delivery = WebhookRequest(headers, body, 1_790_000_060.0)
     check_standard(b"whsec_c2VjcmV0", delivery, 300)
+    with pytest.raises(ValueError, match="whsec_ and a key in base64"):
+        sign_webhook("s3cret", body)
 
 
 def test_assistants_are_told_the_address(server: Running, stage: Stage) -> None:

@@ -121,6 +121,7 @@ def test_a_key_that_cannot_be_sent_is_refused(key: str, message: str) -> None:
         "https://u:p@x",
         "https://x?a",
         "https://x y",
+        "https://x/public-api/v1",
     ],
 )
 def test_an_address_that_is_none_is_refused(address: str) -> None:

@@ -42,7 +42,10 @@ export class Client extends Api {
     if (!/^https?:\/\/[^/\s]/i.test(baseUrl)) {
       throw new TypeError(`the base URL must begin with https:// or http://, not ${JSON.stringify(baseUrl)}`);
     }
-    if (!/^[\x21-\x7e]+$/.test(key)) {
+    if (baseUrl.includes("/public-api")) {
+      throw new TypeError(`the base URL must end before /public-api: ${JSON.stringify(baseUrl)}`);
+    }
+    if (typeof key !== "string" || !/^[\x21-\x7e]+$/.test(key)) {
       throw new TypeError("the key must not be empty, or contain spaces, line breaks or other characters than ASCII");
     }
     this.#origin = baseUrl.replace(/\/+$/, "");

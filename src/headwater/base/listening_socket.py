@@ -12,6 +12,13 @@ from typing import cast
 BIND_SECONDS = 2.0
 
 
+_REMEDIES = {
+    errno.EADDRINUSE: "; stop the program that uses the port, or choose another --port",
+    errno.EADDRNOTAVAIL: "; --host must be an address of this machine",
+    errno.EACCES: "; ports below 1024 need root: choose another --port",
+}
+
+
 def bind(host: str, port: int, patience: float = BIND_SECONDS) -> socket.socket:
     """Return a bound TCP socket that does not listen yet. Port 0 takes a free one.
 
@@ -34,6 +41,12 @@ def bind(host: str, port: int, patience: float = BIND_SECONDS) -> socket.socket:
             time.sleep(0.05)
         else:
             return bound
+
+
+def explain(host: str, port: int, error: OSError) -> str:
+    """Return the reason why `bind` failed, and a remedy."""
+    remedy = _REMEDIES.get(error.errno or 0, "")
+    return f"cannot listen on {host}:{port}: {error.strerror or error}{remedy}"
 
 
 def base_url(bound: socket.socket) -> str:

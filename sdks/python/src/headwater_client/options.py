@@ -73,6 +73,8 @@ def _check_base_url(base_url: str) -> str:
         raise ValueError(f"base_url must start with https:// or http:// and a host: {base_url!r}")
     if parts.username is not None or parts.query or parts.fragment or re.search(r"\s", base_url):
         raise ValueError("base_url must be an address without a user name, query, fragment or spaces")
+    if "/public-api" in parts.path:
+        raise ValueError(f"base_url must end before /public-api: {base_url!r}")
     return base_url.rstrip("/")
 
 

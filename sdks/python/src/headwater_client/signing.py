@@ -34,7 +34,10 @@ def sign_webhook(
     """
     name = message_id or str(uuid.uuid4())
     moment = str(int(time.time()) if at is None else at)
-    key = base64.b64decode(secret.removeprefix("whsec_"))
+    try:
+        key = base64.b64decode(secret.removeprefix("whsec_"), validate=True)
+    except ValueError:
+        raise ValueError("secret must be whsec_ and a key in base64") from None
     signed = b".".join((name.encode(), moment.encode(), body))
     digest = base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
     return {"webhook-id": name, "webhook-timestamp": moment, "webhook-signature": f"v1,{digest}"}

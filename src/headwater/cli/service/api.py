@@ -50,8 +50,7 @@ def _socket(arguments: argparse.Namespace) -> socket.socket:
     try:
         return listening_socket.bind(arguments.host, arguments.port)
     except OSError as error:
-        address = f"{arguments.host}:{arguments.port}"
-        raise Failure(f"cannot listen on {address}: {error.strerror or error}") from None
+        raise Failure(listening_socket.explain(arguments.host, arguments.port, error)) from None
 
 
 def _announce(settings: Settings, url: str, base_url: str) -> None:

@@ -217,5 +217,7 @@ def _refuse_damage(path: Path) -> Generator[None]:
     """Raises BackupError if the block finds damage."""
     try:
         yield
+    except BackupError:
+        raise
     except _DAMAGE as error:
         raise BackupError(f"{path} is damaged: {error}") from None
