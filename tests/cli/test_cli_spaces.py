@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 from urllib.parse import urlsplit
 
 import psycopg
@@ -12,6 +13,7 @@ import pytest
 from psycopg.sql import SQL, Identifier
 
 from headwater.cli import main
+from headwater.database.embedded import Embedded
 from headwater.database.jobs.connection import connect
 from headwater.database.migrator import migrate
 from headwater.spaces.keys import SCOPES
@@ -202,6 +204,10 @@ def test_nothing_runs(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     (tmp_path / "postgresql").mkdir()
     error = cli("space", "list", "--data-dir", tmp_path, code=2)
     assert "is `headwater serve` running on it?" in error
+    refusal = PermissionError(13, "Permission denied", "postgresql.password")
+    monkeypatch.setattr(Embedded, "read_password", Mock(side_effect=refusal))
+    error = cli("space", "list", "--data-dir", tmp_path, code=2)
+    assert "Permission denied; use the account of `headwater serve`" in error
 
 
 def test_bad_setting(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -90,9 +90,13 @@ class Embedded:
             password = self.read_password()
             directory = self._find_sockets()
         except FileNotFoundError:
-            raise EmbeddedError(f"no Headwater data in {self.root}") from None
+            raise EmbeddedError(
+                f"no Headwater data in {self.root}; start `headwater serve` first, or name its --data-dir"
+            ) from None
         except PermissionError as error:
-            raise EmbeddedError(f"cannot read {error.filename}: {error.strerror}") from None
+            raise EmbeddedError(
+                f"cannot read {error.filename}: {error.strerror}; use the account of `headwater serve`"
+            ) from None
         # A fake server there would receive a proof of the password, never the password.
         return (
             f"postgresql://{USER}:{password}@/headwater?host={quote(str(directory), safe='')}"

@@ -29,7 +29,7 @@ def database_url(settings: Settings) -> str:
     try:
         return Embedded(settings.data_dir).url
     except EmbeddedError as error:
-        raise Failure(f"{error}; start `headwater serve` first, or name its --data-dir") from None
+        raise Failure(str(error)) from None
 
 
 def refuse_unfinished(url: str) -> None:
