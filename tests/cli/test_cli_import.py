@@ -237,6 +237,7 @@ def test_nothing_refused_leaves_no_file(importer: Importer) -> None:
         ("f.csv", b"", (), "The file is empty"),
         ("f.csv", b"a, a\n", (), "the header names the column a twice"),
         ("f.xyz", b"", (), "use --format ndjson or --format csv"),
+        ("f.XLSX", b"", (), "In Excel choose File, Save As"),
         ("f.csv", b"a\n", ("--map", "b=email"), "no column b; the columns are a"),
         ("f.csv", b"a\n", ("--map", "a=mail"), "no field mail; the fields are email"),
         ("f.csv", b"a\n", ("--map", "a"), "--map a: must be COLUMN=FIELD"),

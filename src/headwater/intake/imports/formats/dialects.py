@@ -23,15 +23,15 @@ SEPARATOR_LINE = re.compile(r"\ufeff?\"?sep=(.)\"?[\r\n]*", re.IGNORECASE)
 """In Excel files, a first line with the separator."""
 
 _TRIED_LINES = 50
-_WORKBOOK = (
+WORKBOOK = (
     "This is an Excel workbook, not a CSV file. In Excel choose File, Save As, “CSV UTF-8 (Comma "
     "delimited)”, and import the new file."
 )
 _COMPRESSED = "The file is compressed. Unpack it, and import the file inside."
 BINARY = "This is not a text file. Export the table as CSV, and import that file."
 _NO_TABLES = (
-    (b"PK\x03\x04", _WORKBOOK),
-    (b"\xd0\xcf\x11\xe0", _WORKBOOK),
+    (b"PK\x03\x04", WORKBOOK),
+    (b"\xd0\xcf\x11\xe0", WORKBOOK),
     (b"\x1f\x8b", _COMPRESSED),
     (b"7z\xbc\xaf", _COMPRESSED),
     (b"Rar!", _COMPRESSED),

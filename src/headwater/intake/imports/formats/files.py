@@ -28,6 +28,7 @@ from headwater.intake.imports.formats.dialects import (
     BAD_HEADER,
     HEAD_BYTES,
     SEPARATOR_LINE,
+    WORKBOOK,
     Dialect,
     FileSurvey,
     UnreadableError,
@@ -52,6 +53,7 @@ _SUFFIXES = {
     ".tab": "csv",
     ".txt": "csv",
 }
+_WORKBOOK_SUFFIXES = (".xlsx", ".xls", ".xlsm")
 _CHUNK_BYTES = 1024 * 1024
 GZIP = b"\x1f\x8b"
 _BLANK = ' \t\r\n;,|"\ufeff\u00a0'
@@ -150,7 +152,10 @@ def open_source(
 
 
 def _find_form(name: str) -> str:
-    form = _SUFFIXES.get(Path(name.removesuffix(".gz")).suffix.lower())
+    suffix = Path(name.removesuffix(".gz")).suffix.lower()
+    form = _SUFFIXES.get(suffix)
+    if suffix in _WORKBOOK_SUFFIXES:
+        raise UnreadableError(WORKBOOK)
     if form is None:
         raise UnreadableError(f"{name}: use --format {' or --format '.join(FORMATS)}")
     return form
