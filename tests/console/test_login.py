@@ -87,6 +87,8 @@ def test_secure_cookies_behind_https(database_url: str) -> None:
             assert answer.status_code == expected
             has_expired = "form has expired" in answer.text
             assert has_expired == (origin == "https://console.example.com")
+            names_the_address = "Open the console at https://console.example.com." in answer.text
+            assert names_the_address == (origin == "null")
     finally:
         application.stop()
 

@@ -197,7 +197,10 @@ def refuse_foreign(request: Request) -> None:
         return
     if origin == "null":
         if site is None and shared.base_url.startswith("https://"):
-            raise FormRefused("The browser did not report which site sent the form.")
+            raise FormRefused(
+                "The browser did not report which site sent the form, as over http. Open the console at"
+                f" {shared.base_url}."
+            )
         return
     base_url = shared.settings.base_url
     is_same_site = origin == base_url if base_url else _parse_host(origin) == request.headers.get("host")
