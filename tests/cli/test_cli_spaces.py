@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -208,6 +209,14 @@ def test_nothing_runs(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(Embedded, "read_password", Mock(side_effect=refusal))
     error = cli("space", "list", "--data-dir", tmp_path, code=2)
     assert "Permission denied; use the account of `headwater serve`" in error
+
+
+def test_a_new_space_needs_an_owner(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert main(["space", "create", "--name", "Bob"]) == 0
+    assert "headwater user create --email E --space" in capsys.readouterr().err
 
 
 def test_bad_setting(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -67,7 +67,11 @@ async def create_space(settings: Settings, arguments: Namespace) -> Noted:
         await start_automatic_training(connection, space, PURCHASE, datetime.now(UTC))
         url = await fetch_base_url(connection, settings)
         row = await _describe(connection, space)
-    return Noted(row, f"Its members find it at {url}/console/spaces/{space.id}.")
+    note = (
+        f"Nobody sees it in the console yet: add an owner with\n  headwater user create --email E --space"
+        f" {space.id} --role owner\nwho finds it at {url}/console/spaces/{space.id}."
+    )
+    return Noted(row, note)
 
 
 @group.command(
