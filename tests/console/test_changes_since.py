@@ -5,10 +5,13 @@ from __future__ import annotations
 import html
 import re
 import time
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import psycopg
+import pytest
 
+from headwater.attribution.history.revisions import Point
+from headwater.reports.engine.snapshots import ReportSnapshot
 from tests.console.conftest import Person
 from tests.support.pipeline import DAY, Stage, event, touch
 
@@ -42,6 +45,19 @@ def test_it_works(owner: Person, space_id: int, connection: psycopg.Connection) 
     assert "must have the format YYYY-MM-DD" in refusal.text
     country_page = owner.browser.get(f"{base}/changes/since?only=country:DE")
     assert "their former states are not stored" in country_page.text
+
+
+@pytest.mark.parametrize("path", ["changes/since", "campaigns/changes"])
+def test_another_choice_keeps_the_day_of_a_snapshot(owner: Person, space_id: int, path: str) -> None:
+    """A snapshot belongs to one report, so links to others lead to its day."""
+    taken_at = datetime.now(UTC) - timedelta(days=3)
+    snapshot = ReportSnapshot(
+        Point(0, 0), round(taken_at.timestamp() * 1e6), 0, 0, 0, None, b"subject  ", b"euro"
+    )
+    page = owner.browser.get(f"/console/spaces/{space_id}/{path}?period=yesterday&since={snapshot}")
+    assert page.status_code == 200, page.text
+    assert dict(page.url.params)["since"] == f"{taken_at:%Y-%m-%d}"
+    assert dict(page.url.params)["period"] == "yesterday"
 
 
 def let_pass(shop: Stage, duration: timedelta) -> None:

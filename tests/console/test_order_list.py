@@ -112,3 +112,11 @@ def test_the_page_of_an_event_leads_back(owner: Person, stage: Stage, space_id: 
         back = re.search(f'<a href="([^"]+)"><bdi>{tab}</bdi>', page)
         assert back is not None
         assert current_tab(owner.browser.get(html.unescape(back[1])).text) == [tab]
+
+
+def test_dates_of_visits_list_credited_events_only(owner: Person, space_id: int) -> None:
+    """Other events have no visit whose date could count, so the menu leaves them out."""
+    page = open_list(owner, space_id, "date_basis=touch&credit=all")
+    assert "credited events" in page
+    assert "unattributed events" not in page
+    assert "unattributed events" in open_list(owner, space_id)

@@ -15,11 +15,13 @@ from starlette.routing import Route
 from headwater.attribution.history.revisions import ChangeCause
 from headwater.base.dates import format_day
 from headwater.console.change_pages.channel_changes import list_tabs
+from headwater.console.pages import redirect
 from headwater.console.report_pages.bar import read_bar
 from headwater.console.report_pages.basis import choose_basis
 from headwater.console.report_pages.csv_file import csv_response
 from headwater.console.report_pages.report_page import REFUSED, ReportPage, open_page
 from headwater.console.visitor import HOME
+from headwater.http.errors import Invalid
 from headwater.http.inputs.date_range import DAY
 from headwater.http.inputs.fields import written
 from headwater.http.inputs.parameters import Parameter
@@ -27,7 +29,7 @@ from headwater.reports.changes.answers import changes_csv
 from headwater.reports.changes.change import ChangeQuery
 from headwater.reports.changes.credit import query_changes
 from headwater.reports.engine.snapshots import ReportSnapshot, parse_snapshot
-from headwater.reports.query import Group
+from headwater.reports.query import Group, ReportProblem, ReportRefused
 
 USUAL = timedelta(days=7)
 
@@ -115,6 +117,11 @@ def read_since(page: ReportPage) -> Since:
     return Since(datetime.combine(day, time()), zone)
 
 
+def is_of_other_report(error: Invalid | ReportRefused) -> bool:
+    """Whether a snapshot was taken with other choices. Its day still has an answer."""
+    return error.extra.get("reason") == ReportProblem.OTHER_QUESTION
+
+
 def _query(page: ReportPage, since: Since) -> ChangeQuery:
     """Raise Invalid for bad input."""
     measure = choose_basis(page.view).credited
@@ -131,6 +138,8 @@ async def show_changes(request: Request) -> Response:
         query = _query(page, since)
         report = await page.load(partial(query_changes, space_id=page.space.id, query=query))
     except REFUSED as error:
+        if since and is_of_other_report(error):
+            return redirect(request, page.view.link(page.path, since=f"{since.day}"))
         problem = error
     basis = choose_basis(page.view)
     return page.render(

@@ -14,7 +14,8 @@ from starlette.routing import Route
 
 from headwater.console.ad_pages.ad_columns import COLUMNS, CostColumn
 from headwater.console.ad_pages.campaigns import GROUPS
-from headwater.console.change_pages.changes_since import WORDS, Since, read_since
+from headwater.console.change_pages.changes_since import WORDS, Since, is_of_other_report, read_since
+from headwater.console.pages import redirect
 from headwater.console.report_pages import figures
 from headwater.console.report_pages.bar import ONLY_PLACES, ChoiceLinks, read_bar
 from headwater.console.report_pages.breakdown import title
@@ -121,6 +122,8 @@ async def show_spend_changes(request: Request) -> Response:
         report = await page.load(partial(query_spend_changes, space_id=page.space.id, query=query))
         content = SpendChangesPage(report, columns)
     except REFUSED as error:
+        if since and is_of_other_report(error):
+            return redirect(request, page.view.link(page.path, **parameters | {"since": f"{since.day}"}))
         problem = error
     menu = ChoiceLinks(page.view, page.path, parameters).own_menu(
         "group", "Rows", _GROUPS, group, Group.SOURCE

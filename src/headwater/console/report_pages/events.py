@@ -26,12 +26,13 @@ from headwater.console.report_pages.bar import (
 )
 from headwater.console.report_pages.csv_file import csv_response
 from headwater.console.report_pages.report_page import REFUSED, ReportPage, open_page
+from headwater.console.report_pages.view import ReportView
 from headwater.console.visitor import HOME
 from headwater.endpoints.services import services
 from headwater.http.inputs.pagination import Position
 from headwater.http.inputs.parameters import Query
 from headwater.people.contacts.lookup import fetch_addresses
-from headwater.reports.query import MOST_ROWS, Measure
+from headwater.reports.query import MOST_ROWS, DateBasis, Measure
 from headwater.reports.questions.credit_rows import CreditFilter, EventCredit
 from headwater.reports.questions.credits import (
     CreditList,
@@ -53,6 +54,8 @@ CREDITS = {
     CreditFilter.NOT_COUNTED: "only visits that the model ignores",
     CreditFilter.TOUCHED: "touched events",
 }
+_OF_TOUCH_DATES = (CreditFilter.CREDITED, CreditFilter.TOUCHED)
+"""The choices if the dates of visits decide the period, which other events lack."""
 PER_PAGE = 50
 _AMOUNTS = {"amount_min": "at least", "amount_max": "at most"}
 
@@ -66,10 +69,12 @@ class ListChoices:
     acquired_by: tuple[str, ...] = ()
 
     @classmethod
-    def read(cls, query: Query) -> ListChoices:
+    def read(cls, query: Query, view: ReportView) -> ListChoices:
         """Read choices that `read_credits_query` validates."""
         names = ("credit", *_AMOUNTS, "acquired")
         values = {name: str(query.single(name) or "") for name in names}
+        if values["credit"] in {*CREDITS} - {*_list_credit_filters(view)}:
+            values["credit"] = ""
         return cls(**values, acquired_by=tuple(query.several("acquired_by")))
 
     @property
@@ -141,7 +146,7 @@ def _narrow_to_last_day(query: CreditsQuery, space: Space, current_time: datetim
 
 async def show_events(request: Request) -> Response:
     page = await open_page(request)
-    view, path, choices = page.view, page.path, ListChoices.read(page.query)
+    view, path, choices = page.view, page.path, ListChoices.read(page.query, page.view)
     cursor = str(page.query.single("cursor") or "")
     lister = EventLister(page, choices, per_page=str(PER_PAGE), cursor=cursor)
     events = problem = None
@@ -164,7 +169,9 @@ async def show_events(request: Request) -> Response:
         listed=events,
         Measure=Measure,
         source_title=format_title,
-        menu=links.own_menu("credit", "Show", CREDITS, choices.credit or _default_filter(events), ""),
+        menu=links.own_menu(
+            "credit", "Show", _list_credit_filters(view), choices.credit or _default_filter(events), ""
+        ),
         model=model_title(view.attribution_model).lower(),
         event_title=partial(conversion_title, page.space),
         csv=view.link(f"{page.base}/events.csv", **choices.pairs),
@@ -172,6 +179,11 @@ async def show_events(request: Request) -> Response:
         zone=page.space.timezone,
         page_tab=ORDERS if view.is_monetary else ALL_EVENTS,
     )
+
+
+def _list_credit_filters(view: ReportView) -> dict[CreditFilter, str]:
+    is_of_touch_dates = view.date_basis == DateBasis.TOUCH
+    return {name: text for name, text in CREDITS.items() if not is_of_touch_dates or name in _OF_TOUCH_DATES}
 
 
 def _default_filter(events: EventList | None) -> CreditFilter:
@@ -205,7 +217,7 @@ def _own_filters(page: ReportPage, pairs: Mapping[str, str | Sequence[str]]) -> 
 async def send_events_csv(request: Request) -> Response:
     """Send the first events, like `GET /reports/credits`."""
     page = await open_page(request)
-    lister = EventLister(page, ListChoices.read(page.query), per_page=str(MOST_ROWS))
+    lister = EventLister(page, ListChoices.read(page.query, page.view), per_page=str(MOST_ROWS))
     events = await page.load(lister.read)
     return csv_response("events", events.page.span, credits_csv(events.page))
 
