@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 import pytest
 
 from headwater.exports.links import Download
+from headwater.exports.models import download_name
 from tests.conftest import BASE_URL
 from tests.support.exports import Exports
 
@@ -43,6 +44,11 @@ def test_it_works(exports: Exports, link: str) -> None:
     assert answer.headers["content-disposition"] == f'attachment; filename="{name}"'
     assert "no-store" in answer.headers["cache-control"]
     assert "content-encoding" not in answer.headers
+
+
+def test_a_file_of_everything_has_no_dates_in_its_name() -> None:
+    assert download_name("events", {"whole_range": True}, "x.csv") == "events-x.csv"
+    assert download_name("events", {"date": "2026-05-13"}, "x.csv") == "events-2026-05-13-x.csv"
 
 
 def test_it_expires_fifteen_minutes_after_the_answer_that_had_it(exports: Exports) -> None:

@@ -68,6 +68,7 @@ class ClaimedJob(Struct, frozen=True):
 
 
 def download_name(kind: str, body: dict[str, Any], file: str) -> str:
-    """Return a unique name with kind and dates, ending in the file's own name."""
+    """Return a unique name with kind and any dates, ending in the file's own name."""
     dates = [str(body[name]) for name in ("date", "start_date", "end_date") if name in body]
-    return f"{kind}-{re.sub('[^0-9-]+', '_', '_'.join(dates))}-{file}"
+    span = re.sub("[^0-9-]+", "_", "_".join(dates))
+    return "-".join(filter(None, (kind, span, file)))
