@@ -151,6 +151,12 @@ def test_what_is_on_its_way_does_not_hold_up_what_comes_after(shop: Shop, page: 
     assert len({hit["key"] for hit in shop.wait_for_items("hit", 4)}) == 4
 
 
+def test_a_tag_without_the_site_key_says_so(shop: Shop, page: Page) -> None:
+    shop.pages["/"] = shop.snippet().replace(f'data-site="{shop.site.key}"', "")
+    with page.expect_console_message(lambda message: message.text == "trk: the script tag has no data-site"):
+        page.goto(shop.url())
+
+
 def test_what_json_cannot_write_is_left_out_alone(shop: Shop, page: Page) -> None:
     """Also if the value becomes invalid after the call. A warning reports it, and everything else still
     arrives.

@@ -151,6 +151,7 @@
       return value !== null || !match ? value : decodeURIComponent(match[1] || '');
     };
     const site = option('site');
+    if (!site) guard(() => console.warn('trk: the script tag has no data-site'))();
     if (!site || trk.site) return; // ignore a second copy on the page
 
     // Relative to this script, so that a proxy can move both.
