@@ -272,6 +272,7 @@ class Embedded:
                 stdin=pipe,
                 capture_output=True,
                 check=False,
+                start_new_session=True,  # a Ctrl-C in the terminal must not make this fail
             )
         if result.returncode:
             raise EmbeddedError(f"initdb failed: {result.stderr.decode(errors='replace')}")
