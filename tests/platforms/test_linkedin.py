@@ -123,6 +123,14 @@ def test_skip_reason(conversion: Conversion, reason: SkipReason | None) -> None:
     assert LINKEDIN.skip_reason(conversion, TO) == reason
 
 
+def test_an_email_address_is_never_sent_in_clear_text() -> None:
+    """Many shops use it as their tracking_id."""
+    person = ConvertedPerson(email="a@example.com", external_id="a@example.com")
+    user = LINKEDIN.build(make_conversion(person=person), TO)["user"]
+    assert "externalIds" not in user
+    assert user["userIds"][0]["idValue"] == hash_text("a@example.com")
+
+
 def test_there_is_no_test_mode() -> None:
     assert "no test mode" in (LINKEDIN.test_event_problem(TO) or "")
 

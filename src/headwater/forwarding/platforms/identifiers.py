@@ -130,6 +130,11 @@ def meta_place(text: str) -> str | None:
     return name.replace(" ", "") if name else None
 
 
+def plain_external_id(text: str | None) -> str | None:
+    """Return an id that is sent in clear text, unless it is an email address, which is only sent hashed."""
+    return None if text is None or "@" in text else text
+
+
 def hash_person(person: ConvertedPerson) -> dict[str, list[str]]:
     """Return hashes for Meta, Pinterest and Snapchat."""
     hashes = {

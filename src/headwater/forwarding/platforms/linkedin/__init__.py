@@ -8,7 +8,7 @@ from typing import Any
 from headwater.base.egress.calls import bearer, make_json_call
 from headwater.base.egress.models import EgressRequest, EgressResponse
 from headwater.forwarding.platforms.amounts import as_text
-from headwater.forwarding.platforms.identifiers import hash_in_form, plain_email
+from headwater.forwarding.platforms.identifiers import hash_in_form, plain_email, plain_external_id
 from headwater.forwarding.platforms.linkedin import token
 from headwater.forwarding.platforms.linkedin.responses import classify
 from headwater.forwarding.platforms.linkedin.settings import LinkedInSettings
@@ -53,7 +53,8 @@ class LinkedIn(Platform):
         rule = self.find_name(conversion, destination) or ""
         # required even if empty
         user = {"userIds": _make_user_ids(conversion)} | present(
-            userInfo=_make_user_info(conversion), externalIds=make_list(conversion.person.external_id)
+            userInfo=_make_user_info(conversion),
+            externalIds=make_list(plain_external_id(conversion.person.external_id)),
         )
         return present(
             conversion=rule if rule.startswith(RULE) else f"{RULE}{rule}",

@@ -16,6 +16,7 @@ from headwater.forwarding.platforms.identifiers import (
     phone_digits,
     phone_with_plus,
     plain_email,
+    plain_external_id,
 )
 from headwater.forwarding.platforms.microsoft.responses import classify
 from headwater.forwarding.platforms.microsoft.settings import MicrosoftSettings
@@ -125,11 +126,7 @@ def _make_user(conversion: Conversion, settings: MicrosoftSettings) -> dict[str,
         em=hash_in_form(person.email, email_form),
         ph=hash_in_form(person.phone, phone_form),
         msclkid=conversion.click_id("msclkid"),
-        externalId=_external_id(person.external_id),
+        externalId=plain_external_id(person.external_id),
         clientIpAddress=conversion.ip,
         clientUserAgent=conversion.user_agent,
     )
-
-
-def _external_id(text: str | None) -> str | None:
-    return None if text is None or "@" in text else text
