@@ -257,6 +257,20 @@ def test_who_is_erased_meanwhile_does_not_come_back(
         assert count == 0, table
 
 
+def test_an_erased_token_is_recognized_in_any_letters(
+    uploads: Uploads, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The embedded database's `lower` knows only ASCII letters."""
+    contact = uploads.stage.contact()
+    uploads.stage.identifier(contact, "trk_token", "KÖLN-4")
+    reading = Reading({"id": "order_id", "email": "trk_token", "total": "amount"}, READING.constants)
+    job_id = uploads.put(orders_file(7).replace("p4@example.com", "KÖLN-4"), reading)
+    uploads.start(job_id)
+    during_the_import(uploads, monkeypatch, lambda: uploads.erase(contact))
+    job = uploads.job(job_id)
+    assert (job.status, job.stored, job.refused) == ("finished", 6, 1)
+
+
 def test_an_erasure_withdraws_files_that_wait_and_refused_rows(uploads: Uploads) -> None:
     contact = uploads.stage.contact(email="kein@example.com")
     uploads.stage.identifier(contact, "email", "kein@example.com")

@@ -10,6 +10,7 @@ from psycopg.sql import SQL, Composed, Identifier
 from headwater.attribution.history.revisions import forget_tag_sets
 from headwater.base.failpoints import failpoint
 from headwater.database.queries import Queries
+from headwater.intake.imports.job_refusals import hash_identifier
 from headwater.privacy.columns import list_personal_columns
 from headwater.privacy.redaction import PayloadMatcher
 
@@ -53,9 +54,10 @@ def _hold_imports(connection: Connection[Any], space_id: int, person: PayloadMat
     """Withdraw waiting uploads, exclude the person from running imports, and delete refused rows that mention
     them.
     """
-    values = {"space_id": space_id, "withdrawn_upload": WITHDRAWN_UPLOAD, "values": person.values}
+    values = {"space_id": space_id, "withdrawn_upload": WITHDRAWN_UPLOAD}
     connection.execute(queries["withdraw_uploads"], values)
-    for import_id, hashes in connection.execute(queries["imports_under_way"], values).fetchall():
+    for import_id, file in connection.execute(queries["imports_under_way"], values).fetchall():
+        hashes = [hash_identifier(file, value) for value in person.values]
         values_of_import = {"space_id": space_id, "import_id": import_id, "hashes": hashes}
         connection.execute(queries["bar_from_import"], values_of_import)
     rows = connection.cursor().stream(queries["refused_rows"], values)
