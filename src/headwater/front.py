@@ -60,7 +60,8 @@ class Front:
                 raise
             # The routes have answered 500 and raise all the same; the server would take that for an answer
             # cut short and end the connection.
-            log.exception("request_failed", method=scope["method"], path=scope["path"][:200])
+            # Without the path, which may have an address, or the token of a link.
+            log.exception("request_failed", method=scope["method"], route=route_template(scope))
         finally:
             route = route_template(scope) or "none"
             request_seconds.labels(route).observe(time.perf_counter() - started)
