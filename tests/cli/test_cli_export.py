@@ -76,6 +76,8 @@ def test_contacts_and_companies(stage: Stage, tmp_path: Path) -> None:
         (["--date", "yesterday"], "date must have the format"),
         ([], "give either --date, or --start-date and --end-date"),
         ([*DAY, "--start-date", "2026-05-13"], "give either --date"),
+        ([*DAY, "--whole-range"], "date cannot be given with whole_range"),
+        (["--end-date", "2026-05-13", "--whole-range"], "end_date cannot be given with whole_range"),
         (["--start-date", "2026-05-13", "--end-date", "soon"], "--end-date must have the format"),
         (["--start-date", "2026-05-13", "--end-date", "2026-05-12"], "must not be before"),
         ([*DAY, "--source", "google_ads"], "attribution_model is required"),

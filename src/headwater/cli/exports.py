@@ -118,10 +118,10 @@ async def _read_request(kind: str, settings: Settings, arguments: Namespace) -> 
     values["format"] = form.format
     first, last = None, None
     if kind == "events":
-        del values["start_date"], values["end_date"]
         if not arguments.whole_range:
             first, last = _read_days(arguments)
-        values["date"] = first
+            del values["start_date"], values["end_date"]
+            values["date"] = first
         if values["fields"] is None and form.format is not Format.NDJSON:
             values["fields"] = _all_columns(with_sources=bool(values["sources"]))
     body = {name: value for name, value in values.items() if value is not None}
