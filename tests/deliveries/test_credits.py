@@ -10,6 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from psycopg.types.json import Jsonb
 
 from headwater.attribution.models import MODELS
 from headwater.forwarding.platforms.chatgpt_ads import ChatGPTAds
@@ -114,6 +115,24 @@ def test_it_works(sending: Sending, meta: FakePlatform) -> None:
     assert [row[:4] for row in read_credits(sending, path.event)] == [
         (1, "delivered", None, Decimal("0.25")), (2, "delivered", None, Decimal("0.25")),
     ]  # fmt: skip
+
+
+def test_each_credit_has_its_own_click(sending: Sending, meta: FakePlatform) -> None:
+    """The cookie and address of the sale have the last click, which isn't the credited one."""
+    last_click = FBCLID.format(number=sending._number())
+    clicked_at = int(sending.moment(-HOUR).timestamp() * 1000)
+    destination = account(sending)
+    buy(
+        sending, destination, ("facebook_ads", 50), ("facebook_ads", 20),
+        cookies=Jsonb({"fbc": f"fb.1.{clicked_at}.{last_click}", "fbp": f"fb.1.{clicked_at}.1"}),
+        event_url=f"https://shop.example/?fbclid={last_click}",
+    )  # fmt: skip
+    sending.run()
+    sale, *credit_events = sent(meta)
+    assert sale["user_data"]["fbc"].endswith(last_click)
+    assert [last_click in str(event["user_data"]["fbc"]) for event in credit_events] == [False, False]
+    assert len({event["user_data"]["fbc"] for event in credit_events}) == 2
+    assert {event["user_data"]["fbp"] for event in credit_events} == {sale["user_data"]["fbp"]}
 
 
 def test_it_is_off_unless_set(sending: Sending, meta: FakePlatform) -> None:

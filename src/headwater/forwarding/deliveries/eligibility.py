@@ -92,6 +92,8 @@ def decide(
     if delivery.kind == "correction":
         return _decide_correction(delivery, platform, destination, current_time)
     conversion = keep_credited_click(delivery.conversion, platform)
+    if delivery.kind == "credit":
+        conversion = _drop_other_clicks(conversion, platform)
     reason = _find_exclusion(delivery, conversion, platform, destination)
     if reason is not None:
         return Skip(reason)
@@ -153,3 +155,15 @@ def keep_credited_click(conversion: Conversion, platform: Platform) -> Conversio
     if conversion.click is None or conversion.click.source in platform.sources:
         return conversion
     return msgspec.structs.replace(conversion, click=None)
+
+
+def _drop_other_clicks(conversion: Conversion, platform: Platform) -> Conversion:
+    """Remove click ids and cookies of the event itself, which may belong to a later click."""
+    if conversion.click is None or platform.credits is None:
+        return conversion
+    ids = platform.credits.ids
+    return msgspec.structs.replace(
+        conversion,
+        cookies={name: value for name, value in conversion.cookies.items() if name not in ids},
+        url_click_ids={name: value for name, value in conversion.url_click_ids.items() if name not in ids},
+    )
