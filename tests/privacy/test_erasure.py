@@ -19,7 +19,7 @@ from tests.support.canaries import Person, places, sampled_places
 from tests.support.factories import Stage
 from tests.support.forks import die_at
 from tests.support.pipeline import Stage as Queue
-from tests.support.pipeline import event
+from tests.support.pipeline import add_sender, event
 from tests.support.reading_fixtures import RANGE, Api
 
 FAILPOINTS = [
@@ -178,6 +178,26 @@ def test_what_is_left_of_rejected_rows(shop: Shop) -> None:
     assert json.loads(after[0]) == {
         **SENT, "url": f"https://shop.example/{page}", "amount": "none",
     }  # fmt: skip
+
+
+def test_a_person_known_by_phone_alone(shop: Shop) -> None:
+    """As from a webhook of phone orders. Somebody else may have the same number, and is known otherwise."""
+    queue = Queue(shop.stage.connection, shop.stage.space_id)
+
+    def order(**columns: Any) -> Any:
+        return add_sender("webhook", event(**{"phone": "+1 650 555 1212", "email": None, **columns}))
+
+    (first,) = queue.run(order(order_id="1"))
+    queue.put(order(amount="none"), order(amount="none", email="eve@acme.example"))
+    shop.process()
+    for phone in ("+16505551212", "+1 650 555 1212", "+16505551213"):
+        shop.stage.delivery(body=json.dumps({"phone": phone}))
+    shop.ask_to_erase(queue.find_contact(first))
+    assert shop.erase()
+    payloads = [json.loads(text) for (text,) in queue.rows("rejected", "payload")]
+    assert {"email" in payload: "phone" in payload for payload in payloads} == {True: True, False: False}
+    assert "650 555 1212" not in str(queue.rows("webhook_deliveries", "body"))
+    assert "+16505551213" in str(queue.rows("webhook_deliveries", "body"))
 
 
 def test_rows_accepted_since_are_redacted_where_they_wait(shop: Shop) -> None:

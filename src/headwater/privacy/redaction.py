@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -14,6 +14,7 @@ from headwater.events.touchpoints.accepted import AcceptedTouchpoint
 from headwater.intake.pipeline.steps import EVENT, HIT, IDENTIFY, TOUCHPOINT
 from headwater.people.identity.directory import EMAIL, FINGERPRINT, TRACKING_ID, TRK_TOKEN
 
+PHONE = "phone"
 EMPTIED = "{}"
 """Replaces an unreadable payload that mentions the person."""
 
@@ -45,13 +46,14 @@ class PayloadMatcher:
 
     def __init__(self, identifiers: Iterable[tuple[str, str]]) -> None:
         """Store kinds and values of contact_identifiers."""
-        self._identifiers = frozenset(identifiers)
-        self._encoded = [tuple(_encode(kind, value)) for kind, value in self._identifiers]
+        self._held = frozenset(identifiers)
+        self._identifiers = frozenset(_make_comparable(kind, value) for kind, value in self._held)
+        self._encoded = [tuple(_encode(kind, value)) for kind, value in self._held]
 
     @property
     def values(self) -> list[str]:
-        """Return identifiers that can occur alone, such as in a table cell."""
-        return sorted(value for kind, value in self._identifiers if kind != FINGERPRINT)
+        """Return identifiers that recognize a row by one table cell. A phone may be shared with others."""
+        return sorted(value for kind, value in self._held if kind not in (FINGERPRINT, PHONE))
 
     def redact(self, kind: str, payload: str) -> str:
         accepted = _read(kind, payload)
@@ -77,13 +79,27 @@ def _read(kind: str, payload: str) -> Accepted | None:
         return None
 
 
-def _identifiers(item: Accepted) -> list[tuple[str, str | None]]:
+def _identifiers(item: Accepted) -> Sequence[tuple[str, str | None]]:
+    """Return what an item is recognized by: its phone only if it has nothing else."""
     if isinstance(item, AcceptedHit):
         email = tracking_id = None
     else:
         email, tracking_id = item.email, item.tracking_id
     seen_with = f"{item.fingerprint}|{item.ip}" if item.fingerprint and item.ip else None
-    return [(EMAIL, email), (TRACKING_ID, tracking_id), (TRK_TOKEN, item.trk_token), (FINGERPRINT, seen_with)]
+    found = [
+        (EMAIL, email),
+        (TRACKING_ID, tracking_id),
+        (TRK_TOKEN, item.trk_token),
+        (FINGERPRINT, seen_with),
+    ]
+    if isinstance(item, AcceptedEvent) and item.phone and not any(value for _, value in found):
+        return [_make_comparable(PHONE, item.phone)]
+    return found
+
+
+def _make_comparable(kind: str, value: str) -> tuple[str, str]:
+    """Reduce a phone to its digits."""
+    return kind, "".join(filter(str.isdecimal, value)) if kind == PHONE else value
 
 
 def _encode(kind: str, value: str) -> Iterable[str]:

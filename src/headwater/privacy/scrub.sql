@@ -12,11 +12,12 @@ SELECT merged.id FROM survivor
 JOIN contacts merged ON merged.space_id = %(space_id)s AND merged.merged_into = survivor.id;
 
 -- name: identifiers
--- A former address still counts, unless another contact has it now.
+-- A former address still counts, unless another contact has it now. Short phones would be found in any text.
 SELECT DISTINCT CASE i.kind WHEN 'former_email' THEN 'email' ELSE i.kind END, i.value
 FROM contact_identifiers i
 WHERE i.space_id = %(space_id)s AND i.contact_id = ANY(%(group)s::bigint[])
   AND (i.kind IN ('email', 'tracking_id', 'trk_token', 'fingerprint')
+       OR i.kind = 'phone' AND length(regexp_replace(i.value, '\D', '', 'g')) >= 7
        OR i.kind = 'former_email' AND NOT EXISTS (
         SELECT FROM contact_identifiers now
         WHERE now.space_id = %(space_id)s AND now.kind = 'email' AND now.value = i.value));
