@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
+from types import SimpleNamespace
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import psycopg
@@ -246,6 +249,32 @@ def test_bad_parameters_are_refused(
 def test_no_such_space(database_url: str) -> None:
     with pytest.raises(NotFound):
         ask(database_url, 2**40)
+
+
+def test_time_is_over_between_blocks(
+    database_url: str, stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for days in range(0, 200, 20):
+        contact, moment = stage.contact(), NOON - timedelta(days=days)
+        stage.touchpoint(contact, "email", occurred_at=moment - timedelta(hours=1))
+        stage.event(contact, event_time=moment, amount=Decimal(1))
+    span = {"start": local_time(1, year=2025), "end": local_time(31), "group_by": (Group.SOURCE,)}
+    passed_seconds, blocks = 0.0, []
+    real_run = report_reader.run_in_thread
+
+    def run_slowly(work: Any, block: Any, batch: Any) -> Any:
+        nonlocal passed_seconds
+        passed_seconds += 2 * report_reader.SECONDS
+        blocks.append(block)
+        return real_run(work, block, batch)
+
+    clock = SimpleNamespace(monotonic=lambda: time.monotonic() + passed_seconds)
+    monkeypatch.setattr("headwater.attribution.paths.reader.MAX_LIVE_EVENTS", 1)
+    monkeypatch.setattr(report_reader, "time", clock)
+    monkeypatch.setattr(report_reader, "run_in_thread", run_slowly)
+    with pytest.raises(ReportTooLarge):
+        ask(database_url, stage.space_id, **span)
+    assert len(blocks) == 1
 
 
 def test_too_much_to_add_up(database_url: str, stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
