@@ -68,7 +68,7 @@ async def create_space(settings: Settings, arguments: Namespace) -> Noted:
         url = await fetch_base_url(connection, settings)
         row = await _describe(connection, space)
     note = (
-        f"Nobody sees it in the console yet: add an owner with\n  headwater user create --email E --space"
+        f"The Space has no members yet. Add an owner with\n  headwater user create --email E --space"
         f" {space.id} --role owner\nwho finds it at {url}/console/spaces/{space.id}."
     )
     return Noted(row, note)

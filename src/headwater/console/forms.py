@@ -198,8 +198,8 @@ def refuse_foreign(request: Request) -> None:
     if origin == "null":
         if site is None and shared.base_url.startswith("https://"):
             raise FormRefused(
-                "The browser did not report which site sent the form, as over http. Open the console at"
-                f" {shared.base_url}."
+                "The browser did not report which site sent the form. Over http browsers don't. Open the"
+                f" console at {shared.base_url}."
             )
         return
     base_url = shared.settings.base_url

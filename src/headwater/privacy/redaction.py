@@ -46,20 +46,22 @@ class PayloadMatcher:
 
     def __init__(self, identifiers: Iterable[tuple[str, str]]) -> None:
         """Store kinds and values of contact_identifiers."""
-        self._held = frozenset(identifiers)
-        self._identifiers = frozenset(_make_comparable(kind, value) for kind, value in self._held)
-        self._encoded = [tuple(_encode(kind, value)) for kind, value in self._held]
+        self._identifiers = frozenset(identifiers)
+        self._comparable_identifiers = frozenset(
+            _make_comparable(kind, value) for kind, value in self._identifiers
+        )
+        self._encoded = [tuple(_encode(kind, value)) for kind, value in self._identifiers]
 
     @property
     def values(self) -> list[str]:
         """Return identifiers that recognize a row by one table cell. A phone may be shared with others."""
-        return sorted(value for kind, value in self._held if kind not in (FINGERPRINT, PHONE))
+        return sorted(value for kind, value in self._identifiers if kind not in (FINGERPRINT, PHONE))
 
     def redact(self, kind: str, payload: str) -> str:
         accepted = _read(kind, payload)
         if accepted is None:
             return EMPTIED if self._is_mentioned(payload.casefold()) else payload
-        if self._identifiers.isdisjoint(_identifiers(accepted)):
+        if self._comparable_identifiers.isdisjoint(_identifiers(accepted)):
             return payload
         return msgspec.json.encode(msgspec.structs.replace(accepted, **_EMPTY_MEMBERS[kind])).decode()
 
@@ -86,15 +88,15 @@ def _identifiers(item: Accepted) -> Sequence[tuple[str, str | None]]:
     else:
         email, tracking_id = item.email, item.tracking_id
     seen_with = f"{item.fingerprint}|{item.ip}" if item.fingerprint and item.ip else None
-    found = [
+    identifiers = [
         (EMAIL, email),
         (TRACKING_ID, tracking_id),
         (TRK_TOKEN, item.trk_token),
         (FINGERPRINT, seen_with),
     ]
-    if isinstance(item, AcceptedEvent) and item.phone and not any(value for _, value in found):
+    if isinstance(item, AcceptedEvent) and item.phone and not any(value for _, value in identifiers):
         return [_make_comparable(PHONE, item.phone)]
-    return found
+    return identifiers
 
 
 def _make_comparable(kind: str, value: str) -> tuple[str, str]:

@@ -96,7 +96,7 @@ def _delete_deliveries(
 
 
 def delete_tag_sets(connection: Connection[Any], space_id: int, ids: list[int]) -> None:
-    """Delete those of the tag sets that have neither a touchpoint nor a page view."""
+    """Delete the given tag sets, except if a touchpoint or a page view still has them."""
     if ids:
         deleted_rows = connection.execute(queries["delete_tag_sets"], {"space_id": space_id, "ids": ids})
         forget_tag_sets(connection, space_id, [row[0] for row in deleted_rows])

@@ -252,7 +252,7 @@ class AdTable:
         return CreditFilter.ALL if counts_all else CreditFilter.CREDITED
 
     def _spend_cells(self, report: CostReport) -> tuple[Cell, ...]:
-        """Return the cells of spend without a key. It lowers the profit, unless some rows have none."""
+        """Return the cells of spend without a key. It lowers the profit, if every row has a profit."""
         known_figures = _OF_SPEND if report.unsplit else _OF_SPEND | {"contribution"}
         return tuple(
             Cell(

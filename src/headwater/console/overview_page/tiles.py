@@ -1,4 +1,4 @@
-"""The tiles of the first page: totals, each of which can drive the chart. Pure."""
+"""The tiles of the first page. A tile shows a total, and the chart shows the chosen tile's figure. Pure."""
 
 from __future__ import annotations
 

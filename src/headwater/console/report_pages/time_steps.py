@@ -33,7 +33,7 @@ class TimeSteps:
         return cut(span, self.group, self.space.zone)
 
     def align(self, values: Mapping[str, Figure], span: DateTimeSpan, empty: Figure) -> dict[str, Figure]:
-        """Return the compared span's values by the keys of these steps, as rows of a report are compared."""
+        """Return the compared span's values by the keys of these steps, matched like a report's rows."""
         if self.group is Group.HOUR:
             return {key: values.get(key, empty) for key in self.keys}
         steps, others = self._cut(self.span), self._cut(span)

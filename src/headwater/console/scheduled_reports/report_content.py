@@ -74,8 +74,8 @@ def shorten_key(text: str) -> str:
 
 
 def list_table(table: Table, left_out: int = 0) -> ReportTable:
-    """Return a page's table with its first rows, the number of others, of which `left_out` are not in the
-    table, and its totals.
+    """Return a page's first rows, the number of other rows, and the totals. `left_out` counts the rows that
+    the page itself leaves out.
     """
     columns = [column.title for column in table.columns]
     more = count_more(len(table.rows) + left_out, len(columns))

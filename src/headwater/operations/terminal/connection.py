@@ -23,7 +23,7 @@ OTHER_SCHEMA = (
 
 
 def database_url(settings: Settings) -> str:
-    """Return the database to use. Raises Failure if the data directory has none."""
+    """Return the database to use. Raises Failure for a data directory without a database."""
     if settings.database_url:
         return settings.database_url
     try:

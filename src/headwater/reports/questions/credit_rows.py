@@ -57,7 +57,7 @@ class CreditFilter(StrEnum):
 
     @property
     def of_credit(self) -> bool:
-        """Return whether the list is of the credit of events, not only of the events."""
+        """Return whether the list shows credit beside its events."""
         return self in (CreditFilter.CREDITED, CreditFilter.TOUCHED)
 
     @property
@@ -70,7 +70,7 @@ class CreditFilter(StrEnum):
 
 @dataclass(frozen=True)
 class TouchTags:
-    """A touch's ad, keyword and landing page, with names from the ad catalogue if it has none."""
+    """A touch's ad, keyword and landing page. A missing name is taken from the ad catalogue."""
 
     campaign_id: str | None = None
     campaign_name: str | None = None

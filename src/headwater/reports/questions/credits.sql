@@ -10,7 +10,7 @@ LEFT JOIN event_labels l ON l.space_id = %(space_id)s AND l.event_name = e.event
 WHERE e.space_id = %(space_id)s AND e.id = ANY(%(ids)s::bigint[]);
 
 -- name: tag_sets
--- Tag sets, with names from the ad catalogue where they have none.
+-- Tag sets. A missing name is taken from the ad catalogue.
 SELECT s.id, s.campaign_id, coalesce(s.campaign_name, campaign.name),
        s.adset_id, coalesce(s.adset_name, adset.name), s.ad_id, coalesce(s.ad_name, ad.name),
        s.keyword, s.landing_page
