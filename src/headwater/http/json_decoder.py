@@ -33,7 +33,8 @@ _TOO_MANY = f"it holds more than {MAX_CONTAINERS:,} arrays and objects"
 _BEYOND_BOUNDS = "it holds a number beyond all bounds"
 _MALFORMED = "JSON is malformed: "
 
-_decode_any = msgspec.json.Decoder(float_hook=Decimal).decode
+decode_exact = msgspec.json.Decoder(float_hook=Decimal).decode
+"""Decode any JSON with all digits of its numbers. Raises msgspec.DecodeError and decimal.InvalidOperation."""
 _encode_exact = msgspec.json.Encoder(decimal_format="number").encode
 _TO_ROUND_BRACKETS = bytes.maketrans(b"[{]}", b"(())")
 _NO_BRACKET = bytes(set(range(256)) - set(b'"[{]}'))
@@ -41,7 +42,7 @@ _NO_BRACKET = bytes(set(range(256)) - set(b'"[{]}'))
 _Path = tuple[str | int, ...]
 
 
-def decode_json(raw: bytes, decode: Callable[[bytes], Any] = _decode_any) -> Any:
+def decode_json(raw: bytes, decode: Callable[[bytes], Any] = decode_exact) -> Any:
     """Return the value of a JSON text; fractions become Decimal unless the decoder differs. Raise Invalid
     with the reason.
     """

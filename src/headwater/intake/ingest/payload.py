@@ -16,6 +16,7 @@ from headwater.events.browsing.accepted import COOKIES
 from headwater.http.decimals import AMOUNT_STEP, MAX_AMOUNT, decimal_text
 from headwater.http.inputs.instants import FORMS
 from headwater.http.inputs.suggestions import Names
+from headwater.http.json_decoder import decode_exact
 from headwater.intake.ingest.forms import (
     IDENTIFICATION,
     Address,
@@ -226,13 +227,10 @@ def profile_fields(payload: Any, check: Check) -> dict[int, str]:
 def _parse_raw_number(raw: Raw) -> str | None:
     """Return None if null or blank text. Raises ValueError."""
     try:
-        value = _decode_exact(raw)
+        value = decode_exact(raw)
     except (InvalidOperation, msgspec.ValidationError):  # more digits than a number can have
         raise ValueError("must be a finite number.") from None
     return NUMBER_FIELD.read(value)
-
-
-_decode_exact = msgspec.json.Decoder(float_hook=Decimal).decode
 
 
 _EVENT_NAMES = Names(EVENT_NAMES, EVENT_NAMES_IN_WORDS)

@@ -12,6 +12,7 @@ from typing import Any, cast
 
 import msgspec
 
+from headwater.http.json_decoder import decode_exact
 from headwater.intake.webhooks.values import (
     ANY,
     COLLECTION,
@@ -31,7 +32,6 @@ from headwater.intake.webhooks.values import (
 )
 
 _encode = msgspec.json.Encoder(decimal_format="number").encode
-_decode = msgspec.json.Decoder(float_hook=Decimal).decode
 
 Pick = Callable[[Any], Any]
 """An expression argument, evaluated per item."""
@@ -78,7 +78,7 @@ def _to_number(value: Any) -> Any:
     if not isinstance(value, str):
         return None
     try:
-        number = _decode(value)
+        number = decode_exact(value)
     except (ValueError, ArithmeticError):
         return None
     return number if is_number(number) else None
