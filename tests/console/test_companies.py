@@ -77,8 +77,9 @@ def test_a_company_with_too_many_events(stage: Stage, owner: Person, monkeypatch
     monkeypatch.setattr(company_list, "MOST", 2)
     company = stage.company()
     contact = stage.contact(company_id=company)
-    stage.event(contact, amount="20", company_id=company)
-    assert "20.00" in show(owner, list_path(stage.space_id))
+    for total in ("20.00", "40.00"):
+        stage.event(contact, amount="20", company_id=company)
+        assert total in show(owner, list_path(stage.space_id))
     stage.event(contact, amount="20", company_id=company)
     assert "on its page" in show(owner, list_path(stage.space_id))
 

@@ -8,6 +8,7 @@ from datetime import timedelta
 import psycopg
 import pytest
 
+from headwater.console.people_pages import company as company_page
 from headwater.console.people_pages.company import queries
 from headwater.spaces.accounts.roles import Role
 from tests.console.conftest import Person
@@ -47,6 +48,20 @@ def test_the_empty_state(stage: Stage, owner: Person) -> None:
     text = show(owner, list_path(stage.space_id, stage.company()))
     assert "No contacts belong to this company." in text
     assert "No activity yet." in text
+
+
+def test_revenue_of_many_events_is_of_the_latest(
+    stage: Stage, owner: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(company_page, "MOST_EVENTS", 2)
+    company_id = stage.company()
+    for day, amount in enumerate(("1", "20", "300")):
+        stage.event(
+            stage.contact(), company_id=company_id, amount=amount, event_time=NOON + timedelta(days=day)
+        )
+    text = show(owner, list_path(stage.space_id, company_id))
+    assert "320.00" in text
+    assert "of the last 2 events" in text
 
 
 def test_its_contacts_and_its_timeline_go_on(stage: Stage, owner: Person) -> None:

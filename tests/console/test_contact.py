@@ -9,6 +9,7 @@ import psycopg
 import pytest
 
 from headwater.console.forms import form_token
+from headwater.console.people_pages import contact as contact_page
 from headwater.database.jobs.connection import connect
 from headwater.privacy.erasure_job import erase_next
 from headwater.spaces.accounts.roles import Role
@@ -114,6 +115,21 @@ def test_the_timeline_goes_on_page_by_page(stage: Stage, owner: Person) -> None:
 def link(html: str, text: str) -> str:
     before, _, _ = html.partition(f">{text}</a>")
     return before.rpartition('href="')[2].partition('"')[0] if f">{text}</a>" in html else ""
+
+
+def test_revenue_of_many_events_is_of_the_latest(
+    stage: Stage, owner: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(contact_page, "MOST_EVENTS", 2)
+    contact_id = stage.contact()
+    for day, amount in enumerate(("1", "20", "300")):
+        text = show(owner, list_path(stage.space_id, contact_id))
+        assert "of the last" not in text
+        stage.event(contact_id, amount=amount, event_time=NOON + timedelta(days=day))
+    text = show(owner, list_path(stage.space_id, contact_id))
+    assert "320.00" in text
+    assert "2+" in text
+    assert "of the last 2 events" in text
 
 
 @pytest.mark.parametrize("cursor", ["x", "%20", "AAAA"])

@@ -103,8 +103,9 @@ def test_revenue_of_too_many_events_is_left_to_their_page(
     stage: Stage, owner: Person, ann: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(people_list, "MOST_EVENTS", 2)
-    stage.event(ann, amount="20")
-    assert "20.00" in search(owner, stage.space_id, "Ann")
+    for total in ("20.00", "40.00"):
+        stage.event(ann, amount="20")
+        assert total in search(owner, stage.space_id, "Ann")
     stage.event(ann, amount="20")
     assert "on its page" in search(owner, stage.space_id, "Ann")
 

@@ -55,7 +55,7 @@ class CompanyHead(Struct, frozen=True):
 
 
 class CompanyTotals(Struct, frozen=True):
-    """Counts up to MOST_EVENTS + 1, and the revenue of the counted events."""
+    """Counts up to MOST_EVENTS + 1, and the revenue of the latest MOST_EVENTS."""
 
     contacts: int
     events: int
@@ -112,7 +112,7 @@ async def _load(
         "company_id": company_id,
         "after_id": after_id,
         "limit": PER_PAGE + 1,
-        "most": MOST_EVENTS + 1,
+        "most": MOST_EVENTS,
         "sales": [*SALES_EVENTS],
     }
     head = await fetch_optional(

@@ -1,6 +1,6 @@
 -- name: rows
--- In the order of the ids. Count at most %(most)s contacts of a company and read its latest %(most)s events; no
--- revenue if these have several currencies, which are listed.
+-- In the order of the ids. Count at most %(most)s + 1 contacts of a company, and read as many of its latest events;
+-- no revenue if these have several currencies, which are listed.
 SELECT c.id, c.name, c.domain, c.external_id, people.contacts, sums.orders, sums.events, sums.last_event_at,
        CASE WHEN sums.currencies NOT LIKE '%%,%%' THEN sums.revenue END AS revenue, sums.currencies
 FROM unnest(%(ids)s::bigint[]) WITH ORDINALITY AS listed (id, nth)
@@ -9,7 +9,7 @@ CROSS JOIN LATERAL (
     SELECT count(*) AS contacts
     FROM (SELECT FROM contacts k
           WHERE k.space_id = %(space_id)s AND k.company_id = c.id AND k.merged_into IS NULL
-          LIMIT %(most)s) counted
+          LIMIT %(most)s + 1) counted
 ) people
 CROSS JOIN LATERAL (
     SELECT count(*) AS events, max(e.event_time) AS last_event_at,
@@ -23,6 +23,6 @@ CROSS JOIN LATERAL (
           FROM events recent
           JOIN spaces s ON s.id = %(space_id)s
           WHERE recent.space_id = %(space_id)s AND recent.company_id = c.id
-          ORDER BY recent.event_time DESC, recent.id DESC LIMIT %(most)s) e
+          ORDER BY recent.event_time DESC, recent.id DESC LIMIT %(most)s + 1) e
 ) sums
 ORDER BY listed.nth;

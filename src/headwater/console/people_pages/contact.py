@@ -157,6 +157,7 @@ async def contact_page(
         "contact.html",
         status=status,
         page=content,
+        most=MOST_EVENTS,
         head=content.head,
         here=path,
         problem=problem,
@@ -189,12 +190,7 @@ async def load_contact(
 ) -> ContactContent:
     """Load one snapshot. Needs a new transaction."""
     await connection.execute(contact_queries["snapshot"])
-    values = {
-        "space_id": space.id,
-        "contact_id": contact_id,
-        "sales": [*SALES_EVENTS],
-        "most": MOST_EVENTS + 1,
-    }
+    values = {"space_id": space.id, "contact_id": contact_id, "sales": [*SALES_EVENTS], "most": MOST_EVENTS}
     head = await fetch_one(connection.cursor(row_factory=class_row(ContactHead)), queries["contact"], values)
     contact = await fetch_contact(connection, space, contact_id, GetContact(labels=True))
     events, revenue, currencies = await fetch_one(connection, queries["totals"], values)

@@ -13,20 +13,21 @@ LEFT JOIN LATERAL (
 WHERE k.space_id = %(space_id)s AND k.id = %(contact_id)s;
 
 -- name: totals
--- Count the latest %(most)s events and sum their sales; no revenue if they have several currencies.
+-- Sum the sales of the latest %(most)s events, and count these and one more; no revenue if they have several
+-- currencies.
 SELECT count(*),
-       CASE WHEN count(DISTINCT e.currency) FILTER (
-                     WHERE e.event_name = ANY(%(sales)s::text[]) AND e.amount <> 0) < 2
-            THEN trim_scale(sum(e.amount) FILTER (WHERE e.event_name = ANY(%(sales)s::text[])))
+       CASE WHEN count(DISTINCT e.currency) FILTER (WHERE e.is_sale AND e.amount <> 0) < 2
+            THEN trim_scale(sum(e.amount) FILTER (WHERE e.is_sale))
        END,
-       coalesce(string_agg(DISTINCT e.currency, ', ') FILTER (
-           WHERE e.event_name = ANY(%(sales)s::text[]) AND e.amount <> 0), '')
+       coalesce(string_agg(DISTINCT e.currency, ', ') FILTER (WHERE e.is_sale AND e.amount <> 0), '')
 FROM (
-    SELECT e.event_name, e.amount, coalesce(e.currency, s.currency) AS currency
+    SELECT e.amount, coalesce(e.currency, s.currency) AS currency,
+           e.event_name = ANY(%(sales)s::text[])
+               AND row_number() OVER (ORDER BY e.event_time DESC, e.id DESC) <= %(most)s AS is_sale
     FROM events e
     JOIN spaces s ON s.id = %(space_id)s
     WHERE e.space_id = %(space_id)s AND e.contact_id = %(contact_id)s
-    ORDER BY e.event_time DESC LIMIT %(most)s
+    ORDER BY e.event_time DESC, e.id DESC LIMIT %(most)s + 1
 ) e;
 
 -- name: identifiers

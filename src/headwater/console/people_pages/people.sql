@@ -1,12 +1,12 @@
 -- name: rows
--- In the order of the ids, with their last event and sales revenue. Only the latest %(most)s events are
--- read; no revenue if there are more, or several currencies, which are listed.
+-- In the order of the ids, with their last event and sales revenue; no revenue if there are more than %(most)s
+-- events, or several currencies, which are listed.
 SELECT k.id, k.name, k.email, k.phone, k.created_at, k.company_id, c.name AS company_name,
        last.event_id, last.event_name, last.event_time,
-       CASE WHEN sums.events < %(most)s AND sums.currencies NOT LIKE '%%,%%'
+       CASE WHEN sums.events <= %(most)s AND sums.currencies NOT LIKE '%%,%%'
             THEN sums.revenue END AS revenue,
        sums.currencies,
-       sums.events >= %(most)s AS has_more_events
+       sums.events > %(most)s AS has_more_events
 FROM unnest(%(ids)s::bigint[]) WITH ORDINALITY AS wanted (id, nth)
 CROSS JOIN LATERAL (
     SELECT known.* FROM contacts known
@@ -29,7 +29,7 @@ CROSS JOIN LATERAL (
           FROM events known
           JOIN spaces s ON s.id = %(space_id)s
           WHERE known.space_id = %(space_id)s AND known.contact_id = k.id
-          ORDER BY known.event_time DESC LIMIT %(most)s) e
+          ORDER BY known.event_time DESC LIMIT %(most)s + 1) e
 ) sums
 ORDER BY wanted.nth;
 
