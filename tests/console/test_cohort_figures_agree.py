@@ -24,6 +24,8 @@ from headwater.attribution.models import MODELS
 from headwater.console.report_pages.cohorts import FIGURES
 from headwater.console.report_pages.figures import NONE
 from headwater.reports.questions.shared import format_figure
+from headwater.sources.ad_platforms import find_billing_platform, platform_title
+from headwater.sources.titles import format_title
 from tests.console.conftest import Person
 from tests.console.tables import Cell, PageTables
 from tests.console.test_spend_figures_agree import CONVERSIONS
@@ -150,6 +152,9 @@ def compare_interfaces(
         yield "CSV is another"
     if parameters["currency"] == "EUR" and parameters["group_by"] != "none":
         yield from compare_page(owner, assistant.space_id, answer, text, parameters)
+    if parameters["currency"] == "EUR" and parameters["group_by"] == "source":
+        platforms = client.get("/reports/cohorts", params={**parameters, "group_by": "platform"}).json()
+        yield from compare_sources(owner, assistant.space_id, answer, platforms, parameters)
 
 
 def compare_page(
@@ -158,10 +163,7 @@ def compare_page(
     """Yield the differences of the page, or of its CSV, from the answer."""
     figures = [name for name in FIGURES if name != "contribution" or answer["cost_rate"]]
     figure = Random(f"{parameters}").choice(figures)
-    params = {name: value for name, value in parameters.items() if name not in ("limit", "currency")}
-    params |= {"group": params.pop("group_by"), "figure": figure}
-    names = params.pop("event_names", None)
-    params["conversion"] = CONVERSIONS[names and names[0]]
+    params = {**page_parameters(parameters), "figure": figure}
     path = f"/console/spaces/{space_id}/cohorts"
     if owner.browser.get(f"{path}.csv?{httpx.QueryParams(params)}").text != text:
         yield "the page's CSV is another"
@@ -173,22 +175,73 @@ def compare_page(
         return
     for cells, row in zip(page.tables["cohorts"][1:], totals, strict=True):
         yield from _compare_cells(cells, row, figure)
+    if parameters["group_by"] == "source":
+        return
     groups = [{**group, "spend": group["spend"] or None} for group in answer["groups"]]
     by_key = [*groups, *([{}] if answer["unattributed"] else []), _sum(totals)]
     for cells, row in zip(page.tables["keys"][1:], by_key, strict=True):
-        right = [row.get(name) for name in ("new_customers", "spend", "cac", "revenue")]
-        values = [cell.value or "" for cell in cells[1:5]]
-        if row and values != list(map(format_figure, right)):
-            yield f"the page has {values} instead of {right}: {cells[0].text}"
-    unmatched = sum((Decimal(repr(month_row["spend"])) for month_row in answer["unmatched"]), Decimal(0))
+        if row:
+            yield from _compare_row(cells, row)
+    yield from _compare_unmatched(page, _add_spend(answer["unmatched"]))
+
+
+def page_parameters(parameters: dict[str, Any]) -> dict[str, Any]:
+    params = {name: value for name, value in parameters.items() if name not in ("limit", "currency")}
+    params["group"] = params.pop("group_by")
+    names = params.pop("event_names", None)
+    return {**params, "conversion": CONVERSIONS[names and names[0]]}
+
+
+def compare_sources(
+    owner: Person,
+    space_id: int,
+    answer: dict[str, Any],
+    platforms: dict[str, Any],
+    parameters: dict[str, Any],
+) -> Iterator[str]:
+    """Yield the differences of the page by source, which also has rows of the platforms that bill several."""
+    path = f"/console/spaces/{space_id}/cohorts?{httpx.QueryParams(page_parameters(parameters))}"
+    page = PageTables(owner.browser.get(path).text)
+    if "keys" not in page.tables:
+        return
+    sources = {format_title(row["key"]): row for row in answer["groups"]}
+    billed = {platform_title(row["key"]): row for row in platforms["groups"] if row["key"] and row["spend"]}
+    missing_titles, row_spend = set(sources), Decimal(0)
+    for cells in page.tables["keys"][1:]:
+        title = cells[0].text
+        if title in sources:
+            missing_titles.remove(title)
+            yield from _compare_row(cells, {**sources[title], "spend": sources[title]["spend"] or None})
+        elif title in billed:
+            row_spend += Decimal(repr(billed[title]["spend"]))
+            yield from _compare_row(cells, billed[title])
+    for title in missing_titles:
+        platform = billed[platform_title(find_billing_platform(sources[title]["key"]) or "")]
+        if sources[title]["revenue"] != platform["revenue"]:
+            yield f"the page lacks {title}"
+    yield from _compare_unmatched(page, _add_spend(answer["unmatched"]) - row_spend)
+
+
+def _compare_row(cells: list[Cell], row: dict[str, Any]) -> Iterator[str]:
+    right = [row.get(name) for name in ("new_customers", "spend", "cac", "revenue")]
+    values = [cell.value or "" for cell in cells[1:5]]
+    if values != list(map(format_figure, right)):
+        yield f"the page has {values} instead of {right}: {cells[0].text}"
+
+
+def _compare_unmatched(page: PageTables, unmatched: Decimal) -> Iterator[str]:
     in_no_row = re.search(r'<data value="([^"]+)">[^<]+</data> EUR of spend is not in any row', page.html)
-    if in_no_row is None or in_no_row[1] != f"{unmatched.normalize():f}":
+    if (Decimal(in_no_row[1]) if in_no_row else 0) != unmatched:
         yield f"the page has other spend in no row than {unmatched}"
+
+
+def _add_spend(months: list[dict[str, Any]]) -> Decimal:
+    return sum((Decimal(repr(row["spend"])) for row in months), Decimal(0))
 
 
 def _sum(totals: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the sums over all months."""
-    spend = sum((Decimal(repr(row["spend"])) for row in totals), Decimal(0))
+    spend = _add_spend(totals)
     revenue = sum((Decimal(repr(row["cumulative_revenue"][-1])) for row in totals), Decimal(0))
     new = sum(row["new_customers"] for row in totals)
     cac = float(round_figure(Fraction(spend) / new)) if spend and new else None

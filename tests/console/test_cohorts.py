@@ -69,24 +69,53 @@ def test_it_works(owner: Person, space_id: int) -> None:
     assert "Source: tiktok_ads" in tiktok_page.html or "source: TikTok ads" in tiktok_page.html
 
 
+def acquire(stage: Stage, *sources: str) -> None:
+    """Store a customer of two months ago with these touchpoints, the last of which is credited."""
+    contact = stage.contact()
+    for day, source in enumerate(sources, 1):
+        stage.touchpoint(contact, source, occurred_at=f"{_month(2):%Y-%m}-{day:02} 12:00:00+00")
+    stage.event(contact, amount=10, event_time=f"{_month(2):%Y-%m}-10 12:00:00+00")
+
+
 @pytest.mark.usefixtures("shop")
-def test_a_source_without_spend_of_its_own_says_why(
+def test_a_platform_that_bills_several_sources_has_a_row(
     owner: Person, space_id: int, stage: Stage, put_rows: Any
 ) -> None:
-    """Organic search costs nothing; Google's spend belongs to several sources."""
-    for number, source in enumerate(("google_organic", "google_ads")):
-        contact = stage.contact()
-        stage.touchpoint(contact, source, occurred_at=f"{_month(2):%Y-%m}-09 12:00:00+00")
-        stage.event(contact, amount=10 + number, event_time=f"{_month(2):%Y-%m}-10 12:00:00+00")
-    put_rows({"date": f"{_month(2)}", "platform": "google", "amount": 7, "currency": "EUR"})
-    rows = {row[0].text: row[2] for row in make_page(owner, space_id).tables["keys"][1:]}
-    assert [rows[name].value for name in ("TikTok ads", "Google organic", "Google ads")] == [
-        "110",
-        None,
-        None,
+    """Customers came from one of Google's two sources, and from both of Meta's, one of them from both."""
+    for sources in (
+        ["google_ads"],
+        ["google_organic"],
+        ["facebook_ads"],
+        ["instagram_ads"],
+        ["facebook_ads", "instagram_ads"],
+    ):
+        acquire(stage, *sources)
+    put_rows(
+        {"date": f"{_month(2)}", "platform": "google", "amount": 7, "currency": "EUR"},
+        {"date": f"{_month(2)}", "platform": "meta", "amount": 60, "currency": "EUR"},
+    )
+    page = make_page(owner, space_id, "attribution_model=linear")
+    names = [row[0].text for row in page.tables["keys"][1:]]
+    assert names[:6] == [
+        "TikTok ads",
+        "Meta Ads",
+        "Facebook ads",
+        "Instagram ads",
+        "Google Ads",
+        "Google organic",
     ]
-    assert rows["Google organic"].text == f"{NONE} No spend"
-    assert "covers several sources" in rows["Google ads"].text
+    rows = {row[0].text: row for row in page.tables["keys"][1:]}
+    assert [cell.value for cell in rows["Meta Ads"][1:]] == ["3", "60", "20", "30"]
+    assert [[cell.value for cell in rows[name][1:]] for name in ("Facebook ads", "Instagram ads")] == [
+        ["2", None, None, "15"]
+    ] * 2
+    assert [cell.value for cell in rows["Google Ads"][1:]] == ["1", "7", "7", "10"]
+    assert rows["Google organic"][2].text == f"{NONE} No spend"
+    assert "covers several sources" in rows["Facebook ads"][2].text
+    assert '<data value="5">5.00</data> EUR of spend is not in any row' in page.html
+    opened_page = PageTables(owner.browser.get(rows["Meta Ads"][0].link or "").text)
+    figures = {name: opened_page.headlines[name].value for name in ("New customers", "Spend", "CAC")}
+    assert figures == {"New customers": "3", "Spend": "60", "CAC": "20"}
 
 
 @pytest.mark.usefixtures("shop")

@@ -8,6 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import partial
 
+import msgspec
 from markupsafe import Markup
 from msgspec import Struct
 from psycopg import AsyncConnection
@@ -19,6 +20,7 @@ from headwater.base.dates import format_month
 from headwater.console.report_pages import figures
 from headwater.console.report_pages.bar import ONLY_PLACES, ChoiceLinks, model_title, read_bar
 from headwater.console.report_pages.breakdown import title
+from headwater.console.report_pages.cohort_places import CohortPlace, list_places
 from headwater.console.report_pages.csv_file import csv_response
 from headwater.console.report_pages.report_page import REFUSED, ReportPage, open_page
 from headwater.console.report_pages.view import ReportView, SharedView
@@ -55,6 +57,8 @@ FIGURES = {
 SHADES = 8
 MOST_IN_CSV = "1000"
 _SMALLEST_ORDER = "0.0001"
+_MAY_OPEN = (Group.SOURCE, Group.PLATFORM, Group.CHANNEL, Group.CAMPAIGN, Group.ADSET)
+"""Groups that can be a filter."""
 _NOT_HERE = frozenset({"compare", "date_basis", ONLY_PLACES})
 _GROUP = Parameter(
     name="group",
@@ -104,12 +108,16 @@ class KeyRow(Struct, frozen=True):
     opens: str
     no_spend: str
     """Why its spend is missing or 0."""
+    depth: int
+    """2 for a source below the platform that bills it."""
 
 
 class CohortTable(Struct, frozen=True):
     report: CohortResult
     rows: tuple[CohortRow, ...]
     keys: tuple[KeyRow, ...]
+    unmatched: Decimal
+    """Spend in no row."""
 
     @property
     def width(self) -> int:
@@ -121,9 +129,13 @@ class CohortTable(Struct, frozen=True):
         return any(row.cohort.new_customers or row.cohort.spend for row in self.rows)
 
     @property
-    def unmatched(self) -> Decimal:
-        """Spend outside the group's rows."""
-        return sum(self.report.unmatched or (), Decimal(0))
+    def has_platforms(self) -> bool:
+        """Whether sources stand below platforms."""
+        return any(key.depth > 1 for key in self.keys)
+
+    @property
+    def opens(self) -> bool:
+        return any(key.opens for key in self.keys)
 
 
 class CohortReports:
@@ -138,7 +150,19 @@ class CohortReports:
         report = await query_cohorts(connection, space.id, query)
         highest = max((self._value(cohort, since) or 0 for cohort, since in self._shaded(report)), default=0)
         rows = tuple(self._row(cohort, Fraction(highest)) for cohort in report.total.cohorts)
-        return CohortTable(report, rows, tuple(self._key(group) for group in report.groups))
+        places = list_places(self.group, report.groups, await self._load_platforms(connection, report, query))
+        billed = sum(place.of.spend or 0 for place in places if place.group is not self.group)
+        unmatched = sum(report.unmatched or (), Decimal(0)) - billed
+        return CohortTable(report, rows, tuple(map(self._key, places)), unmatched)
+
+    async def _load_platforms(
+        self, connection: AsyncConnection, report: CohortResult, query: CohortQuery
+    ) -> tuple[CohortGroup, ...]:
+        """Return platforms, if sources have no spend of their own because a platform bills several."""
+        if self.group is not Group.SOURCE or all(source.spend is not None for source in report.groups):
+            return ()
+        by_platform = msgspec.structs.replace(query, group=Group.PLATFORM)
+        return (await query_cohorts(connection, self._page.space.id, by_platform)).groups
 
     def _shaded(self, report: CohortResult) -> list[tuple[Cohort, int]]:
         """Return cells that set the colour scale. The first month is excluded: all customers buy in it, which
@@ -206,24 +230,25 @@ class CohortReports:
             **made_of,
         )
 
-    def _key(self, group: CohortGroup) -> KeyRow:
-        may_open = self.group in (Group.SOURCE, Group.CHANNEL, Group.CAMPAIGN, Group.ADSET)
-        narrowed = self._view.narrowed(f"{self.group}:{group.key or ''}")
-        opens = narrowed.link(self._page.path, **self.also) if may_open else ""
-        key = GroupKey(group.key, group.label)
-        return KeyRow(group, title(self.group, key), opens, self._explain_no_spend(group))
-
-    def _explain_no_spend(self, group: CohortGroup) -> str:
-        if group.spend is not None:
-            return "No spend"
-        if self.group is Group.SOURCE:
-            return "The platform's spend covers several sources; group by platform"
-        return f"Spend is not recorded by {GROUP_TITLES[self.group]}"
+    def _key(self, place: CohortPlace) -> KeyRow:
+        group, of = place.group, place.of
+        narrowed = self._view.narrowed(f"{group}:{of.key or ''}")
+        opens = narrowed.link(self._page.path, **self.also) if group in _MAY_OPEN else ""
+        name = title(group, GroupKey(of.key, of.label))
+        return KeyRow(of, name, opens, _explain_no_spend(place), place.depth)
 
     @property
     def also(self) -> dict[str, str]:
         group = {"group": str(self.group)} if self.group is not Group.SOURCE else {}
         return {**group, **({"figure": self.figure} if self.figure != CUMULATIVE else {})}
+
+
+def _explain_no_spend(place: CohortPlace) -> str:
+    if place.of.spend is not None:
+        return "No spend"
+    if place.group is Group.SOURCE:
+        return "The platform's spend covers several sources; group by platform"
+    return f"Spend is not recorded by {GROUP_TITLES[place.group]}"
 
 
 def make_cohort_query(
