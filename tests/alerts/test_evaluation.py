@@ -141,6 +141,16 @@ def test_it_works(evaluator: Evaluator, stage: Stage) -> None:
     assert steps(evaluator.notified_steps)[1:] == [(Rule.VISITS_FELL, "ended")]
 
 
+def test_a_range_that_contains_the_figure_is_not_written(evaluator: Evaluator, stage: Stage) -> None:
+    """Nothing came at the same time two weeks ago, either."""
+    gap = noon(-2) - timedelta(weeks=2)
+    visit(stage, NOW - WEEKS, gap)
+    visit(stage, gap + 2 * HOUR, noon(-2))
+    evaluator.evaluate(noon(-2.9), noon(-0.9))
+    (step,) = evaluator.notified_steps
+    assert step.title == "Visits stopped: 0 in an hour, usually about 30"
+
+
 def test_a_space_without_a_site_is_judged_by_its_touchpoints(evaluator: Evaluator, stage: Stage) -> None:
     touchpoint(stage, NOW - WEEKS, noon(-2))
     evaluator.evaluate(noon(-2.9), noon(-0.9))

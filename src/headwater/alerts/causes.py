@@ -76,20 +76,24 @@ async def name_title(evidence: CauseEvidence, judgement: Judgement) -> str:
 
 
 def usual_text(space: Space, judgement: Judgement) -> str:
-    usual, steps = judgement.usual, judgement.steps
+    observed, steps = judgement.observed, judgement.steps
     if judgement.rule in SHARES:
-        return (
-            f"{judgement.observed:.0%} in {_span(steps, 'hour')}, usually {usual.low:.0%} to {usual.high:.0%}"
-        )
+        return f"{observed:.0%} in {_span(steps, 'hour')}, usually {_write_range(judgement, '{:.0%}')}"
     if judgement.rule is Rule.SOURCE_REVENUE_FELL:
-        amounts = (f"{value / UNITS:,.0f}" for value in (judgement.observed, usual.low, usual.high))
-        observed, low, high = amounts
-        currency = space.currency
-        return f"{observed} {currency} in {_span(steps, 'day')}, usually {low} to {high}"
-    observed = f"{judgement.observed:,.0f} in {_span(steps, 'hour')}"
-    if usual.high < 1:
-        return f"{observed}, usually none"
-    return f"{observed}, usually {usual.low:,.0f} to {usual.high:,.0f}"
+        amount = f"{observed / UNITS:,.0f} {space.currency}"
+        return f"{amount} in {_span(steps, 'day')}, usually {_write_range(judgement, '{:,.0f}', UNITS)}"
+    number = f"{observed:,.0f} in {_span(steps, 'hour')}"
+    usual = "none" if judgement.usual.high < 1 else _write_range(judgement, "{:,.0f}")
+    return f"{number}, usually {usual}"
+
+
+def _write_range(judgement: Judgement, form: str, unit: int = 1) -> str:
+    """Return the usual range, or its middle if the range contains the observed figure: after a week of
+    outages, `usually 0 to 24` would not explain why 1 is unusual.
+    """
+    usual = judgement.usual
+    low, middle, high = (form.format(value / unit) for value in (usual.low, usual.middle, usual.high))
+    return f"about {middle}" if usual.low <= judgement.observed <= usual.high else f"{low} to {high}"
 
 
 async def find_cause(evidence: CauseEvidence, judgement: Judgement) -> str:
