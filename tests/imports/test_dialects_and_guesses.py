@@ -16,6 +16,7 @@ from headwater.intake.imports.formats.dialects import (
     DELIMITERS,
     Dialect,
     FileSurvey,
+    UnreadableError,
     detect_delimiter,
     read_dialect,
 )
@@ -55,6 +56,14 @@ def test_it_works(delimiter: str, encoding: str, rows: list[list[str]]) -> None:
     columns, sample = sample_rows(content, dialect, is_whole_file=True)
     assert columns == ["Order", "E-Mail", "Total"]
     assert [[*row.values.values()] for row in sample] == rows
+
+
+@pytest.mark.parametrize(
+    "content", [b"\0", b"email\0,n\na@b.org,x\n", b"\x7fELF\2\1\1" + bytes(9) + b"\xff" * 200]
+)
+def test_a_file_that_is_no_text_is_refused(content: bytes) -> None:
+    with pytest.raises(UnreadableError, match="not a text file"):
+        guess_dialect(content)
 
 
 @pytest.mark.parametrize(
