@@ -35,7 +35,8 @@ _MALFORMED = "JSON is malformed: "
 
 decode_exact = msgspec.json.Decoder(float_hook=Decimal).decode
 """Decode any JSON with all digits of its numbers. Raises msgspec.DecodeError and decimal.InvalidOperation."""
-_encode_exact = msgspec.json.Encoder(decimal_format="number").encode
+encode_exact = msgspec.json.Encoder(decimal_format="number").encode
+"""Encode with all digits."""
 _TO_ROUND_BRACKETS = bytes.maketrans(b"[{]}", b"(())")
 _NO_BRACKET = bytes(set(range(256)) - set(b'"[{]}'))
 
@@ -103,7 +104,7 @@ def split_items(raw: bytes, name: str) -> tuple[dict[str, Any], list[msgspec.Raw
 
 def _encode_item(item: Any) -> msgspec.Raw:
     try:
-        return msgspec.Raw(_encode_exact(item))
+        return msgspec.Raw(encode_exact(item))
     except UnicodeEncodeError:  # the decoder refuses these escapes, and names the field
         return msgspec.Raw(json.dumps(item, default=str).encode())
 

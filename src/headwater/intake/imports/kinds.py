@@ -6,10 +6,10 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import msgspec
 from psycopg import AsyncConnection
 
 from headwater.http.errors import Errors
+from headwater.http.json_decoder import encode_exact
 from headwater.intake.imports import contacts, spend, spend_reader, spend_rows
 from headwater.intake.imports.formats import totals
 from headwater.intake.imports.formats.columns import Columns
@@ -32,8 +32,6 @@ Store = Callable[[AsyncConnection, Space, Sequence[Any]], Awaitable[list[Errors 
 
 QuickReader = Callable[[FileRow], Any]
 """Returns a row to store, or None to fall back to `ImportKind.read`."""
-
-_encode = msgspec.json.Encoder(decimal_format="number").encode
 
 
 @dataclass(frozen=True)
@@ -74,7 +72,7 @@ class ImportKind:
 def _make_queue(kind: str) -> Store:
     async def store(connection: AsyncConnection, space: Space, items: Sequence[Any]) -> list[Errors | None]:
         count = len(items)
-        senders, rows = [Sender.IMPORT] * count, list(map(_encode, items))
+        senders, rows = [Sender.IMPORT] * count, list(map(encode_exact, items))
         await append(connection, AcceptedRows([space.id] * count, [kind] * count, senders, rows))
         return [None] * count
 
@@ -104,7 +102,7 @@ def _read_touchpoint(values: dict[str, Any], current_time: float) -> Any:
 
 
 def _accept(form: Form[Any], values: dict[str, Any], current_time: float) -> Any:
-    return form.accept(_encode(values), current_time)
+    return form.accept(encode_exact(values), current_time)
 
 
 def _read_ad(values: dict[str, Any], _: float) -> Any:

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, cast
 
-import msgspec
 from msgspec import Struct
 from psycopg import AsyncConnection
 
 from headwater.http.errors import Invalid
+from headwater.http.json_decoder import encode_exact
 from headwater.intake.imports.formats.files import FileRow, RowSource
 from headwater.intake.imports.importer import Import
 from headwater.intake.imports.job_models import ImportJob, Reading
@@ -25,8 +25,6 @@ from headwater.spaces.models import Space
 _TIMES = ("event_time", "occurred_at")
 _UNSEEN = frozenset({"do_not_capi", "place"})
 """Constant or derived from other members."""
-
-_encode = msgspec.json.Encoder(decimal_format="number").encode
 
 
 class PreviewRow(Struct, frozen=True):
@@ -66,8 +64,8 @@ def _preview(run: Import, reading: Reading, row: FileRow) -> PreviewRow:
 
 def _format_item(item: Any) -> dict[str, str | datetime]:
     if not isinstance(item, PastOrder):
-        return _format_values(json.loads(_encode(item)))
-    values = _format_values(json.loads(_encode(item.event)))
+        return _format_values(json.loads(encode_exact(item)))
+    values = _format_values(json.loads(encode_exact(item.event)))
     return values if item.refund is None else values | {"refunded": item.refund.statements[0].amount or "all"}
 
 

@@ -14,12 +14,12 @@ import msgspec
 from psycopg import AsyncConnection
 
 from headwater.http.errors import Errors
+from headwater.http.json_decoder import encode_exact
 from headwater.intake.imports.refusals import Refusals, Refused
 
 LISTED = 20
 _MOST_REASONS = 1000
 """Counted; reasons may contain a cell's text."""
-_encode = msgspec.json.Encoder(decimal_format="number").encode
 
 
 class RejectedRow(msgspec.Struct):
@@ -56,7 +56,7 @@ class RejectedRowFile(Refusals):
         self._count(rejected)
         if rejected:
             with self._part.open("ab") as file:
-                file.writelines(_encode(row) + b"\n" for row in rejected)
+                file.writelines(encode_exact(row) + b"\n" for row in rejected)
                 file.flush()
                 os.fsync(file.fileno())
 

@@ -18,6 +18,7 @@ from headwater.events.accepted import AcceptedEvent
 from headwater.events.refunds.reports import AcceptedRefund, MoneyBack
 from headwater.http.decimals import AMOUNT_STEP, MAX_AMOUNT, decimal_text
 from headwater.http.errors import Errors, Invalid
+from headwater.http.json_decoder import encode_exact
 from headwater.intake.ingest.forms import Form
 from headwater.intake.ingest.payload import COUNTER_FORM, RECORD_FORM, Check, TrackPayload
 from headwater.intake.ingest.times import parse_event_time
@@ -54,8 +55,6 @@ VISIT_FIELDS = (
     "checkout_token",
 )
 """Fields that come from a visit."""
-
-_encode = msgspec.json.Encoder(decimal_format="number").encode
 
 
 def _keep(value: Any) -> Any:
@@ -182,7 +181,7 @@ def to_event(mapped: MappedPayload, default_key: str, current_time: float) -> Ac
     payload = mapped.payload
     payload.setdefault("idempotency_key", default_key)
     try:
-        event = _find_form(mapped).accept(_encode(payload), current_time)
+        event = _find_form(mapped).accept(encode_exact(payload), current_time)
     except Invalid as invalid:
         event = _accept_valid_fields(mapped, invalid, current_time)
     return msgspec.structs.replace(event, referrer=mapped.referrer) if mapped.referrer else event
@@ -200,7 +199,7 @@ def _accept_valid_fields(mapped: MappedPayload, invalid: Invalid, current_time: 
         raise invalid
     valid = {name: value for name, value in mapped.payload.items() if name not in errors}
     try:
-        event = _find_form(mapped).accept(_encode(valid), current_time)
+        event = _find_form(mapped).accept(encode_exact(valid), current_time)
     except Invalid:
         raise invalid from None
     mapped.left_out += [rule for rules in errors.values() for rule in rules]

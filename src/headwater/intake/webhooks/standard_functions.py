@@ -10,9 +10,7 @@ from collections.abc import Callable, Mapping
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any, cast
 
-import msgspec
-
-from headwater.http.json_decoder import decode_exact
+from headwater.http.json_decoder import decode_exact, encode_exact
 from headwater.intake.webhooks.values import (
     ANY,
     COLLECTION,
@@ -30,8 +28,6 @@ from headwater.intake.webhooks.values import (
     is_text,
     to_number,
 )
-
-_encode = msgspec.json.Encoder(decimal_format="number").encode
 
 Pick = Callable[[Any], Any]
 """An expression argument, evaluated per item."""
@@ -85,7 +81,7 @@ def _to_number(value: Any) -> Any:
 
 
 def _to_string(value: Any) -> str:
-    return value if isinstance(value, str) else _encode(value).decode()
+    return value if isinstance(value, str) else encode_exact(value).decode()
 
 
 def _type(value: Any) -> str:

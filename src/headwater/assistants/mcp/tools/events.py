@@ -43,7 +43,7 @@ from headwater.events.updates import CHANGE, read_change
 from headwater.forwarding.deliveries.changes import change_event, remove_event
 from headwater.forwarding.deliveries.delivery_log import list_event_deliveries
 from headwater.http.inputs.parameters import JsonInput
-from headwater.http.json_decoder import refuse_bad_text
+from headwater.http.json_decoder import encode_exact, refuse_bad_text
 from headwater.http.openapi import NUMBER_OR_NULL, TEXT, object_schema
 from headwater.intake.inbox.inbox import Request
 from headwater.intake.ingest.endpoints import TRACKING
@@ -56,7 +56,6 @@ from headwater.spaces.currencies import AMOUNT_FIELDS
 
 _EVENT_ID = {"event_id": {**ID, "description": "The event's id, from list_events."}}
 _PERIOD = object_schema({"start_date": TEXT, "end_date": TEXT})
-_ENCODER = msgspec.json.Encoder(decimal_format="number")
 _UNKNOWN = "Find the event's id with list_events."
 
 
@@ -101,7 +100,7 @@ async def _get_event(context: ToolContext, arguments: Arguments) -> Any:
 
 async def _track_event(context: ToolContext, arguments: Arguments) -> Any:
     refuse_bad_text(arguments)
-    row = msgspec.json.encode(EVENT_FORM.accept(_ENCODER.encode(arguments), time.time()))
+    row = msgspec.json.encode(EVENT_FORM.accept(encode_exact(arguments), time.time()))
     limit = context.limit(TRACKING)
     request = Request(context.space_id, limit, 1, [row], sender=Sender.ASSISTANT)
     await context.service.inbox.put(request)
