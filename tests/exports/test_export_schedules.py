@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+from collections.abc import Iterable
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headwater.alerts.problems import Alert, list_problems
-from headwater.exports import jobs
+from headwater.base.storage import LocalFolder
+from headwater.exports import jobs, worker
 from headwater.exports.schedule_days import DAY, ExportCadence, ScheduleDays, next_run
 from headwater.exports.schedules import REMOVED, due_spaces, queue_runs
 from headwater.privacy.erasure_job import erase_next
@@ -125,6 +127,51 @@ def test_old_days_are_written_again_on_request(stage: Stage, exports: Exports) -
     )  # fmt: skip
     exports.work()
     assert ids(folder) == [event_id]
+
+
+def test_days_of_more_than_a_week_ago_are_not_tidied_away_while_they_are_written(
+    stage: Stage, exports: Exports, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    contact_id = stage.contact()
+    export_schedule = schedule(exports, table="events", start_date=f"{YESTERDAY}", **PLAIN)
+    run(stage, exports)
+    stage.connection.execute(
+        "UPDATE exports SET completed_at = now() - interval '8 days' WHERE space_id = %s", (stage.space_id,)
+    )
+    event_id = stage.event(contact_id, event_time=moment(YESTERDAY))
+
+    def tidy(name: str) -> None:
+        if name == "export_before_close":
+            jobs.tidy(exports.connection, exports.storage, stage.space_id)
+
+    monkeypatch.setattr(worker, "failpoint", tidy)
+    run(stage, exports)
+    folder = exports.storage.folder / export_schedule["folder"] / f"date={YESTERDAY}"
+    assert ids(folder) == [event_id]
+    assert runs(exports, export_schedule["id"])[0]["status"] == "completed"
+
+
+def test_a_failed_run_that_is_queued_again_while_its_files_are_removed_stays_queued(
+    stage: Stage, exports: Exports
+) -> None:
+    schedule(exports, table="contacts")
+    with small_files(1):
+        stage.contact(email="a@acme.com")
+        run(stage, exports)
+    stage.connection.execute("UPDATE exports SET status = 'failed' WHERE space_id = %s", (stage.space_id,))
+
+    class QueueingStorage(LocalFolder):
+        def discard(self, names: Iterable[str]) -> bool:
+            stage.connection.execute(
+                "UPDATE exports SET status = 'queued' WHERE space_id = %s", (stage.space_id,)
+            )
+            return super().discard(names)
+
+    jobs.tidy(exports.connection, QueueingStorage(exports.storage.folder), stage.space_id)
+    row = stage.connection.execute(
+        "SELECT status FROM exports WHERE space_id = %s", (stage.space_id,)
+    ).fetchone()
+    assert row == ("queued",)
 
 
 def test_fewer_files_than_before_leave_none_behind(stage: Stage, exports: Exports) -> None:

@@ -102,7 +102,7 @@ def tidy(connection: Connection[Any], storage: Storage, space_id: int) -> None:
     expired = connection.execute(queries["to_forget"], {"space_id": space_id, "kept": KEPT})
     for export_id, file, parts in expired.fetchall():
         if storage.discard(part_names(file, parts)):
-            values = {"space_id": space_id, "export_id": export_id, "error": FORGOTTEN}
+            values = {"space_id": space_id, "export_id": export_id, "file": file, "error": FORGOTTEN}
             connection.execute(queries["forget"], values)
 
 

@@ -83,20 +83,24 @@ WHERE x.space_id = %(space_id)s AND x.id = %(export_id)s AND x.lease = %(token)s
 UPDATE exports x SET leased_until = now() WHERE x.was_withdrawn AND x.leased_until > now();
 
 -- name: spaces_to_tidy
+-- A scheduled run that is written again was completed before.
 SELECT DISTINCT x.space_id FROM exports x
-WHERE x.file IS NOT NULL AND (x.status = 'failed' OR x.completed_at < now() - %(kept)s);
+WHERE x.file IS NOT NULL
+  AND (x.status = 'failed' OR x.status = 'completed' AND x.completed_at < now() - %(kept)s);
 
 -- name: to_forget
 -- Expired, or of failed or withdrawn exports.
 SELECT x.id, x.file, x.parts FROM exports x
 WHERE x.space_id = %(space_id)s AND x.file IS NOT NULL
-  AND (x.status = 'failed' OR x.completed_at < now() - %(kept)s)
+  AND (x.status = 'failed' OR x.status = 'completed' AND x.completed_at < now() - %(kept)s)
 LIMIT 100;
 
 -- name: forget
+-- Unless it was queued again meanwhile.
 UPDATE exports x
 SET status = 'failed', error = coalesce(x.error, %(error)s), file = NULL
-WHERE x.space_id = %(space_id)s AND x.id = %(export_id)s;
+WHERE x.space_id = %(space_id)s AND x.id = %(export_id)s AND x.file = %(file)s
+  AND x.status IN ('failed', 'completed');
 
 -- name: snapshot
 -- All statements of an export see the same rows. Paths are read in index order: sorting would delay the first
