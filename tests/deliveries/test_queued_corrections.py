@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import psycopg
 import pytest
 
+from headwater.attribution.history.revisions import DRAW_REVISION
 from headwater.events.refunds.reports import AcceptedRefund, MoneyBack
+from headwater.forwarding.deliveries.corrections import queue_corrections
 from headwater.forwarding.platforms.google import Google
 from tests.support.destinations import Forwarder
+from tests.support.lock_waits import is_waited_for
 from tests.support.pipeline import T0, add_sender, event, page
 from tests.support.reading_fixtures import Api
+from tests.support.waiting import wait_until
 
 GOOGLE, META = Google.name, "meta"
 
@@ -116,6 +122,18 @@ def test_edited_by_api(shop: Forwarder, api: Api) -> None:
     assert corrected_events(shop) == [order]
     assert api.send("DELETE", f"/events/{order}").status_code == 200
     assert corrected_events(shop) == [order]
+
+
+def test_deleted_by_api_during_a_batch(shop: Forwarder, api: Api, database_url: str) -> None:
+    """The deletion waits for a batch before it locks deliveries that the batch may need."""
+    order, space_id = sell(shop), shop.stage.space_id
+    with ThreadPoolExecutor() as pool, psycopg.connect(database_url) as worker:
+        worker.execute(DRAW_REVISION, {"space_id": space_id})
+        deletion = pool.submit(api.send, "DELETE", f"/events/{order}")
+        wait_until(lambda: is_waited_for(shop.stage.connection, worker))
+        queue_corrections(worker, space_id, [order])
+        worker.commit()
+        assert deletion.result().status_code == 200
 
 
 def test_amounts(shop: Forwarder, api: Api) -> None:

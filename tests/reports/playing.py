@@ -13,8 +13,8 @@ import psycopg
 from psycopg import AsyncConnection
 
 from headwater.events.models import EventChange
-from headwater.events.updates import delete_event, update_event
-from headwater.forwarding.deliveries.outbox import withdraw_deliveries
+from headwater.events.updates import update_event
+from headwater.forwarding.deliveries.changes import remove_event
 from headwater.http.errors import Conflict, NotFound
 from headwater.intake.inbox.rejected import replay_rejected
 from headwater.intake.merging.membership import attach_company, detach_company
@@ -214,13 +214,9 @@ def _amount(world: World, step: Change) -> Work | None:
 
 def _delete(world: World, step: Change) -> Work | None:
     event_id = _pick(world.ids("events"), step.number)
-
-    async def delete(connection: AsyncConnection) -> None:
-        assert event_id is not None
-        await delete_event(connection, world.space_id, event_id)
-        await withdraw_deliveries(connection, world.space_id, event_id)
-
-    return delete if event_id is not None else None
+    if event_id is None:
+        return None
+    return lambda connection: remove_event(connection, world.space_id, event_id)
 
 
 def _name(world: World, step: Change) -> Work | None:

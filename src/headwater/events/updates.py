@@ -50,7 +50,7 @@ async def update_event(
     connection: AsyncConnection, space_id: int, event_id: int, change: EventChange
 ) -> None:
     """Apply a change. Raises NotFound."""
-    await _save_state(connection, space_id, event_id, ChangeCause.EDITS)
+    await save_state(connection, space_id, event_id, ChangeCause.EDITS)
     cursor = await connection.execute(
         queries["update_amount"], {"space_id": space_id, "event_id": event_id, "amount": change.amount}
     )
@@ -60,14 +60,15 @@ async def update_event(
 
 
 async def delete_event(connection: AsyncConnection, space_id: int, event_id: int) -> None:
-    """Delete an event if it exists, leaving its deliveries to the caller."""
-    await _save_state(connection, space_id, event_id, ChangeCause.DELETIONS)
+    """Delete an event if it exists, after `save_state`. Its deliveries are left to the caller."""
     await connection.execute(NOTE_EVENTS, {"space_id": space_id, "event_ids": [event_id]})
     await connection.execute(queries["delete"], {"space_id": space_id, "event_id": event_id})
 
 
-async def _save_state(connection: AsyncConnection, space_id: int, event_id: int, cause: ChangeCause) -> None:
-    """Save the state before a change, so that reports can explain changed figures."""
+async def save_state(connection: AsyncConnection, space_id: int, event_id: int, cause: ChangeCause) -> None:
+    """Save the state before a change, so that reports can explain changed figures. Call it before any other
+    lock: other changes of the Space wait here.
+    """
     await connection.execute(DRAW_REVISION, {"space_id": space_id})
     values = {"space_id": space_id, "event_ids": [event_id], "cause": cause}
     await connection.execute(KEEP_EVENTS, values)

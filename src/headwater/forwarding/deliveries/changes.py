@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from psycopg import AsyncConnection
 
+from headwater.attribution.history.revisions import ChangeCause
 from headwater.database.queries import Queries
 from headwater.events import updates
 from headwater.events.models import EventChange
@@ -34,6 +35,7 @@ async def change_event(
 
 async def remove_event(connection: AsyncConnection, space_id: int, event_id: int) -> None:
     """Delete an event if it exists, and take it back from platforms that allow it."""
+    await updates.save_state(connection, space_id, event_id, ChangeCause.DELETIONS)
     orders = await fetch_orders(connection, space_id, event_id)
     await withdraw_deliveries(connection, space_id, event_id)
     await updates.delete_event(connection, space_id, event_id)
