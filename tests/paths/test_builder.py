@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from decimal import Decimal
+from itertools import islice
 
 import numpy as np
 import psycopg
@@ -193,6 +194,14 @@ def test_rebuilding_makes_the_same(stage: Stage) -> None:
     after = [segment.paths[Column.EVENT_IDS].tolist() for segment in segments(stage)]
     assert after == before
     assert check_totals(stage) == (4, 0, 0)
+
+
+def test_rebuilding_ends_while_events_arrive(stage: Stage) -> None:
+    contact_id = stage.contact()
+    event(stage, contact_id)
+    for _ in islice(rebuild_space(stage.connection, stage.space_id), 5):
+        event(stage, contact_id)
+    assert (check_totals(stage), changes(stage)) == ((2, 0, 0), 1)
 
 
 def test_postings_are_made_with_a_segment(stage: Stage) -> None:

@@ -88,6 +88,13 @@ WHERE p.space_id = %(space_id)s AND p.day BETWEEN %(first_day)s AND %(last_day)s
 GROUP BY p.day
 ORDER BY p.day;
 
+-- name: newest_pending
+SELECT coalesce(max(p.id), 0) FROM pending_paths p WHERE p.space_id = %(space_id)s;
+
+-- name: any_pending
+-- Whether changes up to %(newest)s are pending.
+SELECT FROM pending_paths p WHERE p.space_id = %(space_id)s AND p.id <= %(newest)s LIMIT 1;
+
 -- name: write
 -- Insert or replace a segment.
 INSERT INTO path_segments

@@ -63,12 +63,17 @@ def check_space(connection: Connection[Any], space_id: int) -> Iterator[DayRepor
 
 def rebuild_space(connection: Connection[Any], space_id: int) -> Iterator[None]:
     """Drop and rebuild a Space's segments; yields after every step. Reports stay correct, and workers may
-    build too. Needs a connection without a transaction.
+    build too, and have the changes made meanwhile. Needs a connection without a transaction.
     """
     while not _unless_forestalled(forget_space, connection, space_id):
         pass
+    (newest,) = fetch_row(connection, queries["newest_pending"], {"space_id": space_id})
+    values = {"space_id": space_id, "newest": newest}
     build_next = Builder().build_next
-    while (has_built := _unless_forestalled(build_next, connection, space_id)) is not False:
+    while (
+        connection.execute(queries["any_pending"], values).fetchone() is not None
+        and (has_built := _unless_forestalled(build_next, connection, space_id)) is not False
+    ):
         if has_built:
             yield
 
