@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import psycopg
 import pytest
 
 from headwater.database.jobs.connection import connect
-from headwater.intake.inbox.queue import wait_until_processed
-from headwater.intake.inbox.rejected import list_rejected, replay_rejected
+from headwater.intake.inbox.queue import delete_rows, wait_until_processed
+from headwater.intake.inbox.rejected import list_rejected, reject_rows, replay_rejected
+from headwater.intake.inbox.rows import Rejection, RejectReason
 from headwater.intake.pipeline.batch_runner import process_space
 from tests.support.pipeline import Stage, drain, event
 
@@ -68,6 +71,33 @@ def test_replay_puts_rows_back_under_their_ids(stage: Stage) -> None:
     assert stage.process().stored == 1
     assert stage.values("rejected", "id") == []
     assert stage.values("events", "id") == [receipt]
+
+
+class InterruptedConnection(psycopg.Connection[Any]):
+    """A worker rejects a row after the first statement that puts one back."""
+
+    stage: Stage | None = None
+
+    def execute(self, *arguments: Any, **options: Any) -> psycopg.Cursor[Any]:
+        cursor = super().execute(*arguments, **options)
+        if self.stage is not None and cursor.statusmessage == "INSERT 0 1":
+            stage, self.stage = self.stage, None
+            [receipt] = stage.put(POISON)
+            with stage.connection.transaction():
+                rejection = Rejection(receipt, RejectReason.PROCESSING_ERROR, "")
+                reject_rows(stage.connection, stage.space_id, [rejection])
+                delete_rows(stage.connection, stage.space_id, [receipt])
+        return cursor
+
+
+def test_a_row_rejected_during_a_replay_is_kept(stage: Stage, database_url: str) -> None:
+    stage.put(POISON)
+    stage.process()
+    with InterruptedConnection.connect(database_url, autocommit=True) as connection:
+        connection.stage = stage
+        assert replay_rejected(connection, stage.space_id) == 1
+    assert stage.values("inbox", "id") == stage.receipts[:1]
+    assert stage.values("rejected", "id") == stage.receipts[1:]
 
 
 def test_waiting_ends_when_all_is_processed(stage: Stage, database_url: str) -> None:

@@ -65,12 +65,8 @@ async def list_rejected_events(
 
 async def replay_rejected_events(connection: AsyncConnection, space_id: int) -> int:
     """Requeue the oldest MAX_REPLAYED rejected rows; return their number."""
-    values = {"space_id": space_id, "limit": MAX_REPLAYED}
-    rows = await fetch_all(connection, queries["oldest"], values)
-    values = {"space_id": space_id, "ids": [row_id for (row_id,) in rows]}
-    count = (await connection.execute(queries["put_back"], values)).rowcount
-    await connection.execute(queries["forget"], values)
-    return count
+    values = {"space_id": space_id, "ids": None, "limit": MAX_REPLAYED}
+    return (await connection.execute(queries["put_back"], values)).rowcount
 
 
 def replay_rejected(
@@ -80,8 +76,6 @@ def replay_rejected(
     spaces = [space_id] if space_id is not None else spaces_with_rows(connection, "rejected")
     count = 0
     for rejected_space_id in spaces:
-        values = {"space_id": rejected_space_id, "ids": ids}
-        with connection.transaction():
-            count += connection.execute(queries["put_back"], values).rowcount
-            connection.execute(queries["forget"], values)
+        values = {"space_id": rejected_space_id, "ids": ids, "limit": None}
+        count += connection.execute(queries["put_back"], values).rowcount
     return count

@@ -30,18 +30,16 @@ WHERE r.space_id = %(space_id)s AND r.id < %(before)s
 ORDER BY r.id DESC
 LIMIT %(limit)s;
 
--- name: oldest
-SELECT r.id FROM rejected r WHERE r.space_id = %(space_id)s ORDER BY r.id LIMIT %(limit)s;
-
 -- name: put_back
--- Under their old ids.
+-- The oldest rows, under their old ids. One statement, because a row rejected meanwhile must not be deleted.
+WITH replayed AS (
+    DELETE FROM rejected r
+    WHERE r.space_id = %(space_id)s AND r.id = ANY(ARRAY(
+        SELECT o.id FROM rejected o
+        WHERE o.space_id = %(space_id)s
+          AND (%(ids)s::bigint[] IS NULL OR o.id = ANY(%(ids)s::bigint[]))
+        ORDER BY o.id LIMIT %(limit)s))
+    RETURNING r.id, r.kind, r.sender, r.received_at, r.payload
+)
 INSERT INTO inbox (space_id, id, kind, sender, received_at, payload)
-SELECT r.space_id, r.id, r.kind, r.sender, r.received_at, r.payload
-FROM rejected r
-WHERE r.space_id = %(space_id)s
-  AND (%(ids)s::bigint[] IS NULL OR r.id = ANY(%(ids)s::bigint[]));
-
--- name: forget
-DELETE FROM rejected r
-WHERE r.space_id = %(space_id)s
-  AND (%(ids)s::bigint[] IS NULL OR r.id = ANY(%(ids)s::bigint[]));
+SELECT %(space_id)s, r.id, r.kind, r.sender, r.received_at, r.payload FROM replayed r;
