@@ -12,6 +12,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from headwater.alerts import evaluation
 from headwater.alerts.evaluation import SEVERE, AlertWatch
 from headwater.alerts.history import KEEP_ALERTS, AlertRow, AlertStep, list_history
 from headwater.alerts.rules import Rule, Sensitivity
@@ -339,6 +340,29 @@ def test_counts_are_added_once(evaluator: Evaluator, stage: Stage, make_space: C
         " GROUP BY 1 ORDER BY 1", (stage.space_id,),
     ).fetchall()  # fmt: skip
     assert rows == [("orders", 12, 3), ("untouched", 12, 3), ("visits", 18, 3)]
+
+
+def test_a_pass_that_lost_its_lease_stores_nothing(
+    evaluator: Evaluator, stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process that has the lease now counts and notifies instead."""
+    visit(stage, NOW - WEEKS, noon(-2))
+    evaluator.evaluate(noon(-2.9))
+    numbers = "SELECT sum(number) FROM hour_counts WHERE space_id = %s", (stage.space_id,)
+    counted = stage.connection.execute(*numbers).fetchone()
+    visit(stage, noon(-6), noon(-5))
+    record = evaluation.record_checks
+
+    async def lose_lease(*arguments: Any) -> None:
+        stage.connection.execute(
+            "UPDATE alert_watches SET lease = gen_random_uuid() WHERE space_id = %s", (stage.space_id,)
+        )
+        await record(*arguments)
+
+    monkeypatch.setattr(evaluation, "record_checks", lose_lease)
+    assert evaluator.evaluate(noon(-0.9)) == []
+    assert evaluator.history(is_open=True) == []
+    assert stage.connection.execute(*numbers).fetchone() == counted
 
 
 def test_orders_that_come_twice(evaluator: Evaluator, stage: Stage) -> None:

@@ -17,7 +17,7 @@ import pytest
 from headwater.alerts.history import AlertStep, StepKind
 from headwater.alerts.notifications import watcher
 from headwater.alerts.notifications.channels import NewChannel, create_channel, list_channels
-from headwater.alerts.notifications.messages import PAUSES, list_messages
+from headwater.alerts.notifications.messages import PAUSES, claim, list_messages
 from headwater.alerts.notifications.sender import MessageSender, Outlet, attempts
 from headwater.alerts.rules import Rule
 from headwater.base.egress.client import Egress
@@ -212,11 +212,26 @@ def test_a_message_is_one_processs(post: Post, connection: psycopg.Connection) -
         " WHERE space_id = %s", (uuid4(), post.space_id),
     )  # fmt: skip
     assert post.send() == 0
-    assert post.send(datetime.now(UTC) + timedelta(minutes=2)) == 1
+    connection.execute(
+        "UPDATE messages SET leased_until = now() - interval '1 second' WHERE space_id = %s", (post.space_id,)
+    )
+    assert post.send() == 1
     ((message_id,),) = connection.execute(
         "SELECT message_id FROM messages WHERE space_id = %s", (post.space_id,)
     ).fetchall()
     assert post.mailbox.messages[0]["Message-ID"] == f"<{message_id}@example.com>"
+
+
+def test_a_lease_has_its_full_time_late_in_a_pass(post: Post, connection: psycopg.Connection) -> None:
+    """Messages wait for the alerts and reports of a pass, so its time may be minutes ago."""
+    post.add("email", post.accounts.member(post.space_id).email)
+    post.notify()
+    connection.execute(
+        "UPDATE messages SET due_at = now() - interval '1 hour' WHERE space_id = %s", (post.space_id,)
+    )
+    began = datetime.now(UTC) - timedelta(minutes=5)
+    assert len(post.accounts.run(lambda c: claim(c, post.space_id, began, uuid4()))) == 1
+    assert post.send() == 0
 
 
 @pytest.mark.parametrize("page", ["", "/channels", "/models", "/paths", "/campaigns", "/cohorts"])

@@ -33,6 +33,7 @@ from headwater.alerts.models import Alertness, Judgement
 from headwater.alerts.problems import Alert, list_problems
 from headwater.alerts.rules import OF_COUNTS, OF_FIGURES, Rule
 from headwater.alerts.watches import SETTLE, RuleChoice, SpaceWatch
+from headwater.database.jobs.lease import LeaseLostError
 from headwater.database.pool import Database
 from headwater.reports.engine.report_reader import CONNECTION_SECONDS
 from headwater.spaces.models import Space
@@ -74,11 +75,15 @@ class AlertWatch(Struct, frozen=True):
                     judged_until=_hour(current_time, space),
                 )
             problems = await list_problems(connection, space_id)
-        return await self._judge(space, watch, problems, current_time)
+        try:
+            return await self._judge(space, watch, problems, current_time)
+        except LeaseLostError:  # another process has counted and notified
+            return []
 
     async def _judge(
         self, space: Space, watch: SpaceWatch, problems: list[Alert], current_time: datetime
     ) -> list[AlertStep]:
+        """Raise LeaseLostError, to store nothing."""
         is_late = any(problem.kind is Rule.PROCESSING_LATE for problem in problems)
         until = _hour(watch.settled_at - (timedelta() if self.at_once else SETTLE), space)
         since = max(watch.judged_until, until - self.most_hours * HOUR)
@@ -111,7 +116,7 @@ class AlertWatch(Struct, frozen=True):
                     settled_watch, settled_id=watch.settled_id, settled_at=watch.settled_at
                 )
             if not await watches.settle(connection, space, settled_watch, current_time):
-                return []
+                raise LeaseLostError
             await self.announce(connection, space, select_announced(history.steps))
         return history.steps
 

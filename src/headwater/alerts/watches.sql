@@ -4,7 +4,7 @@ SELECT s.id
 FROM spaces s
 LEFT JOIN alert_watches w ON w.space_id = s.id
 WHERE (w.space_id IS NULL AND s.created_at < %(now)s - interval '1 minute')
-   OR (w.next_at <= %(now)s AND coalesce(w.leased_until < %(now)s, true))
+   OR (w.next_at <= %(now)s AND (w.leased_until IS NULL OR has_come(w.leased_until, interval '2 minutes')))
 ORDER BY w.next_at NULLS FIRST, s.id
 LIMIT %(most)s;
 
@@ -23,9 +23,9 @@ UPDATE alert_watches w SET next_at = now() WHERE w.space_id = %(space_id)s;
 
 -- name: claim
 UPDATE alert_watches w
-SET lease = %(lease)s, leased_until = %(now)s + interval '2 minutes'
+SET lease = %(lease)s, leased_until = now() + interval '2 minutes'
 WHERE w.space_id = %(space_id)s AND w.next_at <= %(now)s
-  AND coalesce(w.leased_until < %(now)s, true)
+  AND (w.leased_until IS NULL OR has_come(w.leased_until, interval '2 minutes'))
 RETURNING w.timezone, w.counted_id, w.settled_id, w.settled_at, w.counted_at, w.judged_until;
 
 -- name: settle

@@ -6,16 +6,16 @@ VALUES (%(space_id)s, %(channel_id)s, %(message_id)s, %(content)s::jsonb, %(now)
 SELECT DISTINCT m.space_id FROM (
     SELECT d.space_id FROM messages d
     WHERE d.status = 'waiting' AND d.due_at <= %(now)s
-      AND coalesce(d.leased_until < %(now)s, true)
+      AND (d.leased_until IS NULL OR has_come(d.leased_until, interval '2 minutes'))
     ORDER BY d.due_at LIMIT %(most)s) m;
 
 -- name: claim
 UPDATE messages m
-SET lease = %(lease)s, leased_until = %(now)s + interval '2 minutes', attempts = m.attempts + 1
+SET lease = %(lease)s, leased_until = now() + interval '2 minutes', attempts = m.attempts + 1
 WHERE m.space_id = %(space_id)s AND m.id = ANY(ARRAY(
     SELECT d.id FROM messages d
     WHERE d.space_id = %(space_id)s AND d.status = 'waiting' AND d.due_at <= %(now)s
-      AND coalesce(d.leased_until < %(now)s, true)
+      AND (d.leased_until IS NULL OR has_come(d.leased_until, interval '2 minutes'))
     ORDER BY d.due_at, d.id LIMIT %(most)s
     FOR UPDATE SKIP LOCKED))
 RETURNING m.id, m.channel_id, m.message_id, m.content, m.created_at, m.attempts;

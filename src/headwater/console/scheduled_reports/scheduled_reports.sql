@@ -38,17 +38,17 @@ DELETE FROM scheduled_reports r WHERE r.space_id = %(space_id)s AND r.id = %(id)
 -- Across all Spaces.
 SELECT DISTINCT r.space_id FROM (
     SELECT d.space_id FROM scheduled_reports d
-    WHERE d.next_at <= %(now)s AND coalesce(d.leased_until < %(now)s, true)
+    WHERE d.next_at <= %(now)s AND (d.leased_until IS NULL OR has_come(d.leased_until, interval '2 minutes'))
     ORDER BY d.next_at LIMIT %(most)s) r;
 
 -- name: claim
 -- So no other process builds it.
 UPDATE scheduled_reports r
-SET lease = %(lease)s, leased_until = %(now)s + interval '2 minutes', attempts = r.attempts + 1
+SET lease = %(lease)s, leased_until = now() + interval '2 minutes', attempts = r.attempts + 1
 WHERE r.space_id = %(space_id)s AND r.id = (
     SELECT d.id FROM scheduled_reports d
     WHERE d.space_id = %(space_id)s AND d.next_at <= %(now)s
-      AND coalesce(d.leased_until < %(now)s, true)
+      AND (d.leased_until IS NULL OR has_come(d.leased_until, interval '2 minutes'))
     ORDER BY d.next_at, d.id LIMIT 1
     FOR UPDATE SKIP LOCKED)
 RETURNING r.id, r.name, r.page, r.query, r.cadence, r.weekdays, r.send_at, r.with_csv,
