@@ -22,6 +22,7 @@ from headwater.alerts.notifications.sender import MessageSender, Outlet, attempt
 from headwater.alerts.rules import Rule
 from headwater.base.egress.client import Egress
 from headwater.base.settings import Settings
+from headwater.console.scheduled_reports import runner
 from headwater.console.scheduled_reports.runner import ReportRunner
 from headwater.console.scheduled_reports.scheduled_reports import NewReport, schedule_report
 from headwater.database.pool import Database
@@ -263,3 +264,30 @@ def test_a_report_has_the_figures_of_its_page(
     link = f"{BASE}/console/spaces/{post.space_id}{page}{period}|Open the report"
     assert link in slack.messages[0]["text"]
     assert post.work(lambda database, _: ReportRunner(database).run(post.space_id, now)) == 0
+
+
+def test_a_report_scheduled_otherwise_while_it_is_built_keeps_its_new_time(
+    post: Post, slack: PretendSlack, connection: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    channels = [post.add("webhook", slack.url)]
+    new = NewReport(
+        "Each month", "", "", "monthly", [], "07:00", with_csv=False,
+        channel_ids=channels, user_id=post.user,
+    )  # fmt: skip
+    space: Space = post.accounts.run(lambda c: fetch_space(c, post.space_id))
+    now = datetime.now(UTC)
+    post.accounts.run(lambda c: schedule_report(c, space, new, now - timedelta(days=99)))
+    tomorrow = now + timedelta(days=1)
+
+    async def change_meanwhile(*_: object) -> None:
+        connection.execute(
+            "UPDATE scheduled_reports SET cadence = 'daily', next_at = %s WHERE space_id = %s",
+            (tomorrow, post.space_id),
+        )
+
+    monkeypatch.setattr(runner, "make_notice", change_meanwhile)
+    assert post.work(lambda database, _: ReportRunner(database).run(post.space_id, now)) == 1
+    row = connection.execute(
+        "SELECT next_at FROM scheduled_reports WHERE space_id = %s", (post.space_id,)
+    ).fetchone()
+    assert row == (tomorrow,)

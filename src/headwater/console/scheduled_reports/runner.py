@@ -88,6 +88,7 @@ async def _finish(
         "now": outcome.at,
         "error": outcome.error,
         "attempts": scheduled.attempts if retry_at else 0,
+        "due_at": scheduled.next_at,
         "next_at": retry_at or scheduled.schedule.next_after(outcome.at, space.zone),
     }
     return await fetch_optional(connection, queries["finish"], values) is not None

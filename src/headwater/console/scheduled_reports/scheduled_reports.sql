@@ -55,9 +55,9 @@ RETURNING r.id, r.name, r.page, r.query, r.cadence, r.weekdays, r.send_at, r.wit
           r.channel_ids, r.made_by, r.next_at, r.last_at, r.error, r.attempts;
 
 -- name: finish
--- Only the claiming process may. A report paused meanwhile stays paused.
+-- Only the claiming process may. A report paused or scheduled otherwise meanwhile stays so.
 UPDATE scheduled_reports r
-SET next_at = CASE WHEN r.next_at IS NOT NULL THEN %(next_at)s::timestamptz END,
+SET next_at = CASE WHEN r.next_at = %(due_at)s THEN %(next_at)s ELSE r.next_at END,
     last_at = %(now)s, error = %(error)s, attempts = %(attempts)s,
     lease = NULL, leased_until = NULL
 WHERE r.space_id = %(space_id)s AND r.id = %(id)s AND r.lease = %(lease)s
