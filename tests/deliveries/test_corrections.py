@@ -15,6 +15,7 @@ from tests.deliveries.staging import Sending
 from tests.deliveries.test_taken_back import change
 from tests.support.destinations import change_platform
 from tests.support.fake_platform import Answer, FakePlatform
+from tests.support.waiting import PATIENCE_SECONDS
 
 
 def test_it_works(shop: Shop, google: GoogleLedger) -> None:
@@ -104,6 +105,25 @@ def test_a_deleted_sale(shop: Shop, google: GoogleLedger, is_counted: bool) -> N
     sale, correction = google.requests[0][0], google.requests[1][0]
     assert correction["consent"] == sale["consent"] == {"adUserData": "CONSENT_GRANTED"}
     assert correction["userData"] == sale["userData"]
+    rows = shop.sending.connection.execute(
+        "SELECT request, answer, error FROM deliveries WHERE space_id = %s", (shop.sending.space_id,)
+    ).fetchall()
+    assert rows == [(None, None, None)] * 2
+
+
+def test_a_sale_deleted_while_it_is_sent(shop: Shop, google: GoogleLedger) -> None:
+    order = shop.sell("100")
+    shop.sending.seconds = PATIENCE_SECONDS
+
+    def delete_sale() -> str:
+        google.react = lambda: "accept"
+        shop.delete(order)
+        return "accept"
+
+    google.react = delete_sale
+    shop.settle(2)
+    assert google.amounts == {key(order): 0}
+    assert shop.corrections(order) == [(1, "counted", None, None)]
     rows = shop.sending.connection.execute(
         "SELECT request, answer, error FROM deliveries WHERE space_id = %s", (shop.sending.space_id,)
     ).fetchall()

@@ -18,18 +18,24 @@ WHERE d.space_id = %(space_id)s AND d.event_id = %(event_id)s
                     AND known.destination_id = d.destination_id);
 
 -- name: withdraw
--- Before the event is deleted. Also clear their content, which a later erasure couldn't find.
+-- Before the event is deleted. Also clear their content, which a later erasure couldn't find. What a correction
+-- needs is kept if the platform has the conversion, or may have it after the call that is being made.
 UPDATE deliveries d
-SET former_event = CASE WHEN d.kind = 'conversion' AND d.status IN ('delivered', 'counted') THEN (
+SET former_event = CASE WHEN d.kind = 'conversion'
+                             AND (d.status IN ('delivered', 'counted') OR t.lease IS NOT NULL) THEN (
         SELECT jsonb_build_object(
                    'contact_id', e.contact_id, 'event_name', e.event_name, 'event_time', e.event_time,
                    'ad_user_data', e.ad_user_data, 'ad_personalization', e.ad_personalization)
         FROM events e WHERE e.space_id = %(space_id)s AND e.id = d.event_id) END,
-    first_attempt = CASE WHEN d.kind = 'conversion' AND d.status IN ('delivered', 'counted') THEN d.first_attempt END,
+    first_attempt = CASE WHEN d.kind = 'conversion'
+                              AND (d.status IN ('delivered', 'counted') OR t.lease IS NOT NULL)
+                         THEN d.first_attempt END,
     status = CASE WHEN d.status IN ('queued', 'retrying') THEN 'skipped' ELSE d.status END,
     reason = CASE WHEN d.status IN ('queued', 'retrying') THEN %(reason)s ELSE d.reason END,
     finished_at = least(d.finished_at, now()), request = NULL, answer = NULL, error = NULL
-WHERE d.space_id = %(space_id)s AND d.event_id = %(event_id)s;
+FROM destinations t
+WHERE d.space_id = %(space_id)s AND d.event_id = %(event_id)s
+  AND t.space_id = %(space_id)s AND t.id = d.destination_id;
 
 -- name: forget_attempts
 -- The same for attempts.

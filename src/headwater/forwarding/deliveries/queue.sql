@@ -60,8 +60,9 @@ ORDER BY d.attempts, d.due_at, d.id
 LIMIT %(limit)s;
 
 -- name: record
--- Except deliveries that another process ended. NULL keeps the status. What is refused may be sent with
--- another click, name or time, as the platform does not have it.
+-- Except deliveries that another process ended, unless the platform accepted an event that was deleted during
+-- the call, which it can be told. NULL keeps the status. What is refused may be sent with another click, name or
+-- time, as the platform does not have it.
 UPDATE deliveries d
 SET status = coalesce(r.status, d.status), reason = r.reason, attempts = d.attempts + r.tried,
     due_at = coalesce(to_timestamp(r.due_at), d.due_at), error = r.error,
@@ -78,7 +79,8 @@ FROM json_to_recordset(%(rows)s::json)
      AS r (id bigint, status text, reason text, outcome text, tried int, due_at float8, error text,
            request jsonb, touchpoint_id bigint, first_attempt jsonb, sent_amount numeric, sent_currency text, sent_to text)
 WHERE d.space_id = %(space_id)s AND d.destination_id = %(destination_id)s AND d.id = r.id
-  AND d.status IN ('queued', 'retrying');
+  AND (d.status IN ('queued', 'retrying')
+       OR d.status = 'skipped' AND d.reason = 'deleted' AND r.status = 'delivered');
 
 -- name: await_verdicts
 INSERT INTO verdict_requests (space_id, destination_id, request_id, delivery_ids, sent_at, due_at)
