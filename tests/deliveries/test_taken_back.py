@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
+import psycopg
 import pytest
 
 from tests.deliveries.staging import Sending
 from tests.support.fake_platform import Answer, FakePlatform
+from tests.support.lock_waits import is_waited_for
+from tests.support.waiting import wait_until
 
 CHANGES = {
     "deleted": "DELETE FROM events WHERE space_id = %(space)s AND id = %(event)s",
@@ -117,6 +121,25 @@ def test_deleted_during_the_call(sending: Sending, platform: FakePlatform) -> No
     platform.append(work_during_call(lambda: change(sending, "deleted", event)))
     sending.run()
     assert sending.read_delivery(delivery, "status") == "failed"
+
+
+def test_corrected_during_the_call(sending: Sending, platform: FakePlatform) -> None:
+    """A batch that locks deliveries in the order of ids waits for no call that waits for it."""
+    destination = sending.destination()
+    first, second = (sending.delivery(destination, sending.event()) for _ in range(2))
+    lock = "SELECT FROM deliveries WHERE space_id = %s AND id = %s FOR NO KEY UPDATE"
+    with psycopg.connect(sending.database_url) as worker, ThreadPoolExecutor() as pool:
+        worker.execute(lock, (sending.space_id, first))
+        platform.append(Answer(200, {"bad": [1], "taken": True, "error": "unknown person"}))
+        call = pool.submit(sending.run)
+        wait_until(lambda: is_waited_for(sending.connection, worker))
+        worker.execute(lock, (sending.space_id, second))
+        worker.commit()
+        call.result()
+    assert [sending.read_delivery(delivery, "status", "attempts") for delivery in (first, second)] == [
+        ("delivered", 1),
+        ("failed", 1),
+    ]
 
 
 def test_an_erasure_counts_for_what_came_before_it(sending: Sending, platform: FakePlatform) -> None:

@@ -102,7 +102,8 @@ async def record(
     values = {
         **lease.values(),
         "now": call.now,
-        "rows": rows(call.deliveries),
+        # In the order of corrections, which lock the same deliveries.
+        "rows": rows(sorted(call.deliveries, key=lambda delivery: delivery.id)),
         "ids": [delivery.id for delivery in call.deliveries],
         "http_status": call.http_status,
         "answer": call.answer,
