@@ -129,6 +129,26 @@ def test_old_days_are_written_again_on_request(stage: Stage, exports: Exports) -
     assert ids(folder) == [event_id]
 
 
+def test_every_day_is_written_again_in_another_time_zone(stage: Stage, exports: Exports) -> None:
+    """No event is in two folders or in none, although days begin at other times."""
+    contact_id = stage.contact()
+    times = [moment(TODAY - DAY * back, hour) for back in (4, 3, 2) for hour in range(0, 24, 2)]
+    events = [stage.event(contact_id, event_time=event_time) for event_time in times]
+    export_schedule = schedule(
+        exports, table="events", start_date=f"{TODAY - DAY * 8}", rewritten_days=0, **PLAIN
+    )
+    folder = exports.storage.folder / export_schedule["folder"]
+    run(stage, exports)
+    for zone in ("America/New_York", "Asia/Kolkata"):
+        stage.connection.execute("UPDATE spaces SET timezone = %s WHERE id = %s", (zone, stage.space_id))
+        run(stage, exports)
+        assert {event_id: path.name for path in folder.glob("date=*") for event_id in ids(path)} == {
+            event_id: f"date={event_time.astimezone(ZoneInfo(zone)).date()}"
+            for event_id, event_time in zip(events, times, strict=True)
+        }
+        assert sum(row["rows"] for row in runs(exports, export_schedule["id"])) == len(events)
+
+
 def test_days_of_more_than_a_week_ago_are_not_tidied_away_while_they_are_written(
     stage: Stage, exports: Exports, monkeypatch: pytest.MonkeyPatch
 ) -> None:

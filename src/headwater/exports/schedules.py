@@ -154,8 +154,10 @@ def queue_runs(connection: Connection[Any], space_id: int) -> bool:
         for row in rows:
             zone = ZoneInfo(row.pop("timezone"))
             schedule = ExportSchedule(**row)
-            days = schedule.days.to_write(current_time, zone)
             schedule_values = {"space_id": space_id, "schedule_id": schedule.id}
+            days = schedule.days.to_write(current_time, zone)
+            if schedule.kind == "events":
+                days = sorted({*days, *_find_shifted_days(connection, schedule_values, zone)})
             connection.execute(queries["try_failed_again"], schedule_values)
             runs = _runs(space_id, schedule, days, zone, current_time)
             connection.execute(queries["queue"], runs)
@@ -167,6 +169,12 @@ def queue_runs(connection: Connection[Any], space_id: int) -> bool:
             connection.execute(queries["advance"], schedule_values | next_values)
     scheduled_runs.inc(queued)
     return bool(rows)
+
+
+def _find_shifted_days(connection: Connection[Any], values: dict[str, Any], zone: ZoneInfo) -> list[date]:
+    """Return days that were written from other midnights, because the Space's time zone has changed since."""
+    rows = connection.execute(queries["written_days"], values).fetchall()
+    return [day for day, start, end in rows if TimeRange(start, end) != whole_days(day, day, zone)]
 
 
 def _runs(

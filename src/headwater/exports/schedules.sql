@@ -55,6 +55,10 @@ FROM export_schedules s JOIN spaces z ON z.id = %(space_id)s
 WHERE s.space_id = %(space_id)s AND s.next_at <= %(now)s
 FOR UPDATE OF s SKIP LOCKED;
 
+-- name: written_days
+SELECT right(x.folder, 10)::date, x.range_start, x.range_end FROM exports x
+WHERE x.space_id = %(space_id)s AND x.schedule_id = %(schedule_id)s;
+
 -- name: queue
 -- Replace the folders' last runs. A running one starts again.
 INSERT INTO exports (space_id, kind, request, range_start, range_end, extension, rows_per_file,
