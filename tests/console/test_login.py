@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import statistics
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from functools import partial
 from urllib.parse import quote
 
 import httpx
 import psycopg
 import pytest
+from argon2 import PasswordHasher
 
 from headwater.base.settings import Settings
 from headwater.console.login import FAILURES, address_subject, describe_device
 from headwater.console.visitor import HOME, local_path
+from headwater.spaces.accounts.passwords import Verdict
 from headwater.spaces.accounts.roles import Role
+from headwater.spaces.accounts.users import User, change_password
 from headwater.spaces.secret_hash import hash_secret
 from tests.conftest import Running, run_application
 from tests.console.browsing import Browser, Forms
 from tests.console.conftest import Counting, Person
-from tests.support.accounts import PASSWORD, Accounts, unique_email
+from tests.support.accounts import CHEAP, PASSWORD, Accounts, unique_email
 from tests.support.campaigns import campaign_size
 from tests.support.waiting import PATIENCE_SECONDS
 
@@ -338,3 +343,44 @@ def test_a_known_browser_is_not_locked_out_by_others(
     browser.client.cookies.delete("headwater_session")
     answers = [browser.log_in(user, "wrong password").status_code for _ in range(FAILURES + 1)]
     assert answers[-1] == 429
+
+
+def change_while_verifying(
+    passwords: Counting, monkeypatch: pytest.MonkeyPatch, change: Callable[[], object]
+) -> None:
+    """Let `change` happen between the comparison of a password and the end of its request."""
+    verify = passwords.verify
+
+    async def verify_and_change(stored: str | None, password: str) -> Verdict:
+        verdict = await verify(stored, password)
+        await asyncio.to_thread(change)
+        return verdict
+
+    monkeypatch.setattr(passwords, "verify", verify_and_change)
+
+
+def choose_another_password(accounts: Accounts, user: User) -> None:
+    password_hash = PasswordHasher(**CHEAP).hash("another correct horse")
+    accounts.run(lambda c: change_password(c, user.id, password_hash))
+
+
+def test_a_login_ends_with_its_password(
+    browser: Browser, accounts: Accounts, passwords: Counting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Someone who knows the old password and logs in at the moment of the change gets no session."""
+    user = accounts.user()
+    change_while_verifying(passwords, monkeypatch, partial(choose_another_password, accounts, user))
+    browser.log_in(user)
+    assert browser.get("/console/account").url.path == "/login"
+
+
+def test_a_new_password_is_refused_after_another_one(
+    owner: Person, accounts: Accounts, passwords: Counting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A change that was begun with the old password does not replace one made meanwhile."""
+    form = owner.browser.form("/console/account", "/console/account/password")
+    change_while_verifying(passwords, monkeypatch, partial(choose_another_password, accounts, owner.user))
+    answer = owner.browser.send(form, current=PASSWORD, password="a thief's new password")
+    assert answer.status_code == 409
+    monkeypatch.undo()
+    assert owner.browser.log_in(owner.user, "another correct horse").url.path != "/login"

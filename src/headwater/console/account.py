@@ -29,7 +29,7 @@ from headwater.spaces.accounts.members import list_password_context
 from headwater.spaces.accounts.passwords import check_password
 from headwater.spaces.accounts.sessions import close_session, close_sessions, list_sessions
 from headwater.spaces.accounts.tokens import list_own_tokens
-from headwater.spaces.accounts.users import change_name, change_password, fetch_user
+from headwater.spaces.accounts.users import change_name, change_password, fetch_user, lock_unchanged
 from headwater.spaces.factors.factors import FactorRefused, count_recovery_codes, has_authenticator
 from headwater.spaces.factors.passkeys import find_relying_party, list_passkeys
 
@@ -71,6 +71,7 @@ async def post_password(request: Request) -> Response:
         return await _page(request, visitor, error.errors, status=422)
     password_hash = await shared.passwords.hash(form.text("password"))
     async with change_account(request, visitor.user.id, "user", "session") as connection:
+        await lock_unchanged(connection, visitor.user)
         await change_password(
             connection, visitor.user.id, password_hash, revoke_tokens=bool(form.text("revoke"))
         )

@@ -37,7 +37,7 @@ from headwater.http.clients import address_subject, client_address
 from headwater.http.refusal_log import disguise, log_refusal
 from headwater.spaces.accounts.attempts import AttemptVerdict, give_back, take_attempt, tidy_attempts
 from headwater.spaces.accounts.sessions import PASSWORD, ProviderSession, close_session, open_session
-from headwater.spaces.accounts.users import User, any_user, find_user, renew_hash
+from headwater.spaces.accounts.users import User, any_user, find_user, lock_unchanged, renew_hash
 from headwater.spaces.audit.entries import AuditChange, add_entry
 from headwater.spaces.factors.factors import has_factor
 from headwater.spaces.factors.passkeys import any_passkey, find_relying_party
@@ -124,11 +124,11 @@ async def post_login(request: Request) -> Response:
         await give_back(connection, *subject)
         await tidy_attempts(connection)
         if verdict.rehashed:
-            await renew_hash(connection, user, verdict.rehashed)
+            user = await renew_hash(connection, user, verdict.rehashed)
         needs_factor = await has_factor(connection, user.id)
         token = None if needs_factor else await begin_session(connection, request, user, before)
     if token is None:
-        pending = begin_login(user, verdict.rehashed or user.password_hash, account)
+        pending = begin_login(user, account)
         response = redirect(request, f"{FACTOR}?next={quote(next_path, safe='/')}")
         sealed = seal_state(shared.sealing_key, pending, guest_key(request))
         set_cookie(request, response, "login", sealed, PENDING_SECONDS)
@@ -146,7 +146,10 @@ async def begin_session(
     visitor: Visitor | None,
     factor_at: datetime | None = None,
 ) -> str:
-    """Replace the browser's session, and record the login. Return the new session's token."""
+    """Replace the browser's session, and record the login. Return the new session's token. Raise Conflict if
+    the user was disabled, or has another password, since `user` was read.
+    """
+    await lock_unchanged(connection, user)
     token, session_changes = await replace_session(connection, request, user, visitor, factor_at=factor_at)
     if session_changes:
         await add_entry(connection, make_action(request, user.id), session_changes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+import msgspec
 from msgspec import Struct
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
@@ -158,7 +159,17 @@ async def _end_access(connection: AsyncConnection, user: User) -> EndedLogins:
     return await end_logins(connection, user.id, revoke_tokens=True)
 
 
-async def renew_hash(connection: AsyncConnection, user: User, password_hash: str) -> None:
-    """Keep a password that was changed meanwhile."""
+async def renew_hash(connection: AsyncConnection, user: User, password_hash: str) -> User:
+    """Keep a password that was changed meanwhile. Return the user with the new hash."""
     values = {"user_id": user.id, "before": user.password_hash, "password_hash": password_hash}
     await connection.execute(queries["renew_hash"], values)
+    return msgspec.structs.replace(user, password_hash=password_hash)
+
+
+async def lock_unchanged(connection: AsyncConnection, user: User) -> None:
+    """Let a change of the password, or disabling the user, wait for this transaction, so that it also ends
+    what begins here. Raise Conflict after such a change since `user` was read.
+    """
+    values = {"user_id": user.id, "password_hash": user.password_hash}
+    if await fetch_optional(connection, queries["lock_unchanged"], values) is None:
+        raise Conflict("The account was changed meanwhile. Log in again.")

@@ -54,3 +54,9 @@ WHERE user_id = %(user_id)s AND revoked_at IS NULL;
 -- name: end_codes
 UPDATE oauth_codes SET used_at = now()
 WHERE user_id = %(user_id)s AND used_at IS NULL;
+
+-- name: lock_unchanged
+-- By a change, because rows of a table that every node of a cluster has can't be locked otherwise.
+UPDATE users SET password_hash = password_hash
+WHERE id = %(user_id)s AND password_hash IS NOT DISTINCT FROM %(password_hash)s AND disabled_at IS NULL
+RETURNING id;

@@ -49,8 +49,8 @@ def hash_password_state(password_hash: str | None) -> bytes:
     return hash_secret(password_hash or "")
 
 
-def begin_login(user: User, password_hash: str | None, account: str) -> PendingLogin:
-    return PendingLogin(user.id, hash_password_state(password_hash), account, int(time.time()))
+def begin_login(user: User, account: str) -> PendingLogin:
+    return PendingLogin(user.id, hash_password_state(user.password_hash), account, int(time.time()))
 
 
 def seal_state(key: bytes, state: State, browser: bytes) -> str:
