@@ -6,8 +6,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
+import psycopg
 import pytest
 
 from headwater.console.forms import form_token
@@ -17,6 +19,8 @@ from headwater.spaces.accounts.tokens import MAX_TOKENS, NewToken
 from tests.conftest import Running
 from tests.console.conftest import Person
 from tests.support.accounts import Accounts
+from tests.support.lock_waits import is_waited_for
+from tests.support.waiting import wait_until
 
 
 def make_page(space_id: int) -> str:
@@ -114,3 +118,18 @@ def test_another_spaces_token(
     page = make_page(space_id)
     assert stranger.browser.client.post(f"{page}/revoke", data=data).status_code == 404
     assert accounts.run(lambda c: tokens.find_token(c, token)) is not None
+
+
+def test_no_token_outlives_a_session_that_ends_meanwhile(
+    owner: Person, connection: psycopg.Connection, database_url: str, space_id: int
+) -> None:
+    page = make_page(space_id)
+    form = owner.browser.form(page, f"{page}/create")
+    with ThreadPoolExecutor(1) as pool, psycopg.connect(database_url) as other_transaction:
+        other_transaction.execute("DELETE FROM sessions WHERE user_id = %s", (owner.user.id,))
+        answer = pool.submit(owner.browser.send, form, name="Laptop")
+        wait_until(lambda: answer.done() or is_waited_for(connection, other_transaction))
+        other_transaction.commit()
+        assert answer.result().url.path == "/login"
+    query = "SELECT count(*) FROM mcp_tokens WHERE space_id = %s"
+    assert connection.execute(query, (space_id,)).fetchone() == (0,)

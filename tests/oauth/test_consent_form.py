@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx
+import psycopg
 import pytest
 
 from headwater.console.forms import TOKEN
 from tests.oauth.pages import read_form_to
 from tests.oauth.staging import AUTHORIZE, Assistant, Installation, Person
 from tests.oauth.test_consent import codes
+from tests.support.lock_waits import is_waited_for
+from tests.support.waiting import wait_until
 
 
 def test_looking_never_agrees(installation: Installation, person: Person, space_id: int) -> None:
@@ -124,6 +128,21 @@ def test_a_session_that_ended_meanwhile(
     assert codes(installation, space_id) == 0
     login_address = person.browser.get(answer.headers["location"]).headers["location"]
     assert login_address.startswith("/login?next=")
+
+
+def test_a_session_that_ends_at_the_same_moment(
+    installation: Installation, person: Person, assistant: Assistant, space_id: int, database_url: str
+) -> None:
+    """A new password that revokes all tokens finds no code made behind its back."""
+    form = person.form(assistant.request())
+    data = form.fields | {"decision": "approve"}
+    with ThreadPoolExecutor(1) as pool, psycopg.connect(database_url) as other_transaction:
+        other_transaction.execute("DELETE FROM sessions WHERE user_id = %s", (person.user.id,))
+        answer = pool.submit(person.browser.post, form.action, data=data)
+        wait_until(lambda: answer.done() or is_waited_for(installation.connection, other_transaction))
+        other_transaction.commit()
+        assert answer.result().headers["location"] == form.action
+    assert codes(installation, space_id) == 0
 
 
 def test_another_account(installation: Installation, person: Person, assistant: Assistant) -> None:

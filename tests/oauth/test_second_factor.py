@@ -10,7 +10,9 @@ import psycopg
 from headwater.assistants.oauth.metadata import AUTHORIZE
 from headwater.spaces.factors.factors import add_authenticator
 from tests.oauth.staging import Assistant, Installation, Person, make_query
-from tests.support.factors import FACTOR, PAGE, App, forget_used_codes, read_secret
+from tests.oauth.test_consent import codes
+from tests.support.accounts import PASSWORD
+from tests.support.factors import CONFIRM, FACTOR, PAGE, App, age_login, forget_used_codes, read_secret
 
 
 def set_up(person: Person) -> App:
@@ -61,3 +63,23 @@ def test_a_token_made_before_still_works(
     token = installation.exchange(assistant, code).json()["access_token"]
     installation.accounts.run(lambda c: add_authenticator(c, bytes(32), person.user.id, "A" * 32, 1))
     assert installation.knock(space_id, token).status_code == 200
+
+
+def test_the_password_is_requested_again(
+    installation: Installation, person: Person, assistant: Assistant, space_id: int,
+    connection: psycopg.Connection,
+) -> None:  # fmt: skip
+    """An assistant can erase people and keeps its permissions for a year, so that an open browser is not
+    enough to connect one.
+    """
+    age_login(connection, person.user.id)
+    answer = person.answer(assistant.request())
+    confirm_page = person.browser.get(answer.headers["location"])
+    assert confirm_page.headers["cross-origin-opener-policy"] == "unsafe-none"
+    assert codes(installation, space_id) == 0
+    answer = person.submit(confirm_page, CONFIRM, code=PASSWORD)
+    assert answer.headers["location"] == f"{AUTHORIZE}?{urlencode(assistant.request())}"
+    assert make_query(person.answer(assistant.request()).headers["location"])["code"]
+    age_login(connection, person.user.id)
+    answer = person.answer(assistant.request(), "deny")
+    assert make_query(answer.headers["location"])["error"] == "access_denied", "refusing needs nothing"

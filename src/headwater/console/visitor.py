@@ -26,7 +26,7 @@ from headwater.http.errors import Forbidden, Invalid, NotFound
 from headwater.http.inputs.path_parameters import parse_id
 from headwater.spaces.accounts.members import Member, fetch_member
 from headwater.spaces.accounts.roles import Permission, Role
-from headwater.spaces.accounts.sessions import LIFETIME, Session, fetch_session
+from headwater.spaces.accounts.sessions import LIFETIME, Session, fetch_session, hold_session
 from headwater.spaces.accounts.users import User
 from headwater.spaces.models import Space
 from headwater.spaces.spaces import fetch_space
@@ -114,6 +114,14 @@ def require_fresh_factor(request: Request, visitor: Visitor) -> None:
     """
     if not visitor.session.is_fresh:
         raise _leading_back(request, CONFIRM)
+
+
+async def require_session(connection: AsyncConnection, request: Request, visitor: Visitor) -> None:
+    """Let the end of the session wait for this transaction. Raise SeeOther to the login page if it has ended
+    already.
+    """
+    if not await hold_session(connection, visitor.session):
+        raise _leading_back(request, LOGIN)
 
 
 def lacks_factor(request: Request, session: Session, *, space_requires: bool) -> bool:

@@ -26,6 +26,7 @@ from headwater.console.visitor import (
     read_id,
     read_space_id,
     require_fresh_factor,
+    require_session,
     require_visitor,
 )
 from headwater.endpoints.services import Services, services
@@ -201,6 +202,8 @@ async def open_visit(request: Request, sent_form: SentForm, form: PostedForm) ->
     """Open the transaction of a form, whose changes go to the audit log. Raise the errors of `enter`."""
     visitor = await require_visitor(request)
     async with services(request).database.transaction() as connection:
+        if sent_form.is_dangerous:
+            await require_session(connection, request, visitor)
         if sent_form.lock is not None:
             await sent_form.lock(connection, read_space_id(request))
         inside = await enter(connection, request, visitor, sent_form.permission)

@@ -35,10 +35,11 @@ from headwater.assistants.oauth.requests import (
     read_request,
 )
 from headwater.console.audited import change_account, make_action
-from headwater.console.forms import TOKEN, once_token, read_form_once
+from headwater.console.forms import TOKEN, PostedForm, once_token, read_form_once
 from headwater.console.pages import add_templates, hidden_token, pages_app, render
 from headwater.console.visitor import (
     AUTHENTICATOR,
+    CONFIRM,
     LOGIN,
     Visitor,
     delete_cookie,
@@ -50,7 +51,7 @@ from headwater.endpoints.services import Services, services
 from headwater.http.compression import COMPRESSED
 from headwater.http.errors import Forbidden
 from headwater.spaces.accounts.authorization_codes import NewCode, make_code
-from headwater.spaces.accounts.sessions import close_session
+from headwater.spaces.accounts.sessions import close_session, hold_session
 from headwater.spaces.accounts.tokens import MAX_TOKENS
 from headwater.spaces.audit.entries import AuditChange, add_entry
 
@@ -150,13 +151,22 @@ async def post_consent(request: Request, consent: ConsentRequest) -> Response:
         return await _switch(request, consent)
     if decision != "approve":
         return _see(consent.reply.failure("access_denied", "The person said no."))
+    if not consent.visitor.session.is_fresh:
+        return _see(_leading_back(CONFIRM, consent))
+    return await _approve(request, consent, form)
+
+
+async def _approve(request: Request, consent: ConsentRequest, form: PostedForm) -> Response:
+    session = consent.visitor.session
     async with services(request).database.transaction() as connection:
+        if not await hold_session(connection, session):
+            return _see(_here(consent.query))
         offer = await _offer(connection, consent)
         choice = offer.find(form.text("space_id"))
         if choice is None:
             return _page(request, consent, offer, status=422, problem="Choose a Space.")
-        if lacks_factor(request, consent.visitor.session, space_requires=choice.require_second_factor):
-            return _see(f"{AUTHENTICATOR}?next={quote(_here(consent.query), safe='/')}")
+        if lacks_factor(request, session, space_requires=choice.require_second_factor):
+            return _see(_leading_back(AUTHENTICATOR, consent))
         user_id = consent.visitor.user.id
         client_request = consent.request
         new = NewCode(
@@ -187,7 +197,7 @@ async def _switch(request: Request, consent: ConsentRequest) -> Response:
     visitor = consent.visitor
     async with change_account(request, visitor.user.id, "session") as connection:
         await close_session(connection, visitor.user.id, visitor.session.id)
-    response = _see(f"{LOGIN}?next={quote(_here(consent.query), safe='/')}")
+    response = _see(_leading_back(LOGIN, consent))
     delete_cookie(request, response, "session")
     return response
 
@@ -231,6 +241,11 @@ def _read_query(request: Request) -> str:
 
 def _here(query: str) -> str:
     return f"{AUTHORIZE}?{query}"
+
+
+def _leading_back(page: str, consent: ConsentRequest) -> str:
+    """Return the address of a page that leads back here."""
+    return f"{page}?next={quote(_here(consent.query), safe='/')}"
 
 
 def _see(location: str) -> RedirectResponse:

@@ -113,6 +113,13 @@ async def fetch_session(connection: AsyncConnection, token: str) -> Session | No
     return Session(session_id, User(**row), _csrf_key(token), opened_at, *proof)
 
 
+async def hold_session(connection: AsyncConnection, session: Session) -> bool:
+    """Let the end of a session wait for this transaction, so that it also ends what begins here. Return False
+    if the session has ended.
+    """
+    return (await connection.execute(queries["hold"], {"session_id": session.id})).rowcount == 1
+
+
 async def list_sessions(connection: AsyncConnection, user_id: int) -> list[OpenSession]:
     cursor = connection.cursor(row_factory=class_row(OpenSession))
     values = {"user_id": user_id, "idle": IDLE}

@@ -26,6 +26,10 @@ WHERE s.token_hash = %(token_hash)s AND s.expires_at > now()
   AND s.last_seen_at > now() - %(idle)s AND u.disabled_at IS NULL
   AND (s.provider IS NOT NULL OR s.factor_at IS NOT NULL OR NOT f.has_factor);
 
+-- name: hold
+-- By a change, because rows of a table that every node of a cluster has can't be locked otherwise.
+UPDATE sessions SET last_seen_at = now() WHERE id = %(session_id)s;
+
 -- name: list
 SELECT id, device, created_at, last_seen_at FROM sessions
 WHERE user_id = %(user_id)s AND expires_at > now() AND last_seen_at > now() - %(idle)s

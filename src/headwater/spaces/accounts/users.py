@@ -153,10 +153,12 @@ async def end_logins(
 
 
 async def _end_access(connection: AsyncConnection, user: User) -> EndedLogins:
+    # Sessions first: a form that holds one may be making an invitation.
+    ended_logins = await end_logins(connection, user.id, revoke_tokens=True)
     values = {"user_id": user.id, "email": user.email}
     await connection.execute(queries["end_links"], values)
     await connection.execute(queries["end_invitations"], values)
-    return await end_logins(connection, user.id, revoke_tokens=True)
+    return ended_logins
 
 
 async def renew_hash(connection: AsyncConnection, user: User, password_hash: str) -> User:
