@@ -7,17 +7,21 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 
+import httpx
 import psycopg
 import pytest
 
-from headwater.spaces.accounts.members import add_member
+from headwater.spaces.accounts.members import add_member, fetch_member
 from headwater.spaces.accounts.roles import Role
+from headwater.spaces.accounts.sessions import open_session
+from headwater.spaces.accounts.users import User, create_user
 from headwater.spaces.sso.id_tokens import LOGOUT_EVENT
 from headwater.spaces.sso.identities import GrantedRole, find_roles
 from headwater.spaces.sso.providers import RoleRule
 from headwater.spaces.sso.refusals import SsoReason
 from tests.sso.fake_provider import DOMAIN, Desk, FakeProvider
 from tests.sso.test_hostile_provider import check_refusal
+from tests.support.accounts import unique_email
 from tests.support.audited import last_entry, list_entries
 
 
@@ -80,7 +84,8 @@ def test_existing_users_are_linked(desk: Desk, connection: psycopg.Connection, s
     desk.accounts.run(lambda c: add_member(c, space_id, user.id, Role.VIEWER))
     fake = desk.make(rules=(RoleRule(space_id, Role.ADMIN),))
     fake.account["email"] = user.email.upper()
-    browser = desk.browser()
+    browser = log_in_with_password(desk, user)
+    assert f'href="/login/sso/{fake.name}?next=/console/account"' in browser.get("/console/account").text
     desk.sign_in(fake, browser)
     page = browser.get("/console/account").text
     assert "Grace" in page
@@ -91,6 +96,39 @@ def test_existing_users_are_linked(desk: Desk, connection: psycopg.Connection, s
     assert user.email in browser.get("/console/account").text
     console = desk.console()
     assert console.log_in(user).url.path.startswith("/console")
+
+
+def log_in_with_password(desk: Desk, user: User) -> httpx.Client:
+    token, _ = desk.accounts.run(lambda c: open_session(c, user.id))
+    browser = desk.browser()
+    browser.cookies.set("headwater_session", token)
+    return browser
+
+
+def test_an_account_that_someone_made_before_its_owner(desk: Desk, space_id: int) -> None:
+    """Invitations verify no addresses: who makes a user with another person's address does not get that
+    person's role when they come.
+    """
+    imposter = desk.accounts.user(f"chief-{space_id}@{DOMAIN}")
+    desk.accounts.run(lambda c: add_member(c, space_id, imposter.id, Role.VIEWER))
+    fake = desk.make(rules=(RoleRule(space_id, Role.OWNER, "chiefs"),))
+    fake.account |= {"email": imposter.email, "groups": ["chiefs"]}
+    check_refusal(desk.sign_in(fake), SsoReason.PASSWORD_FIRST)
+    other_user = log_in_with_password(desk, desk.accounts.user())
+    check_refusal(desk.sign_in(fake, other_user), SsoReason.PASSWORD_FIRST)
+    member = desk.accounts.run(lambda c: fetch_member(c, space_id, imposter.id))
+    assert member is not None
+    assert member.role is Role.VIEWER
+
+
+def test_a_user_without_a_password_is_linked(desk: Desk) -> None:
+    """Another provider has verified the address."""
+    user = desk.accounts.run(lambda c: create_user(c, unique_email().replace("example.com", DOMAIN), None))
+    fake = desk.make()
+    fake.account["email"] = user.email
+    browser = desk.browser()
+    desk.sign_in(fake, browser)
+    assert user.email in browser.get("/console/account").text
 
 
 def test_an_address_that_was_given_to_another_person(desk: Desk) -> None:
@@ -178,7 +216,7 @@ def test_a_new_user_and_a_link_are_recorded(
     """One entry of the installation for each login, and one of the Space for a new role."""
     fake = desk.make(rules=(RoleRule(space_id, Role.VIEWER),))
     fake.account["email"] = f"new-{space_id}@{DOMAIN}"
-    user = desk.accounts.user(f"old-{space_id}@{DOMAIN}")
+    user = desk.accounts.run(lambda c: create_user(c, f"old-{space_id}@{DOMAIN}", None))
     expected = [
         (fake.account["email"], "sub-new", {space_id: ["member"], 0: ["user", "sso_account", "session"]}),
         (fake.account["email"], "sub-new", {0: ["session"]}),

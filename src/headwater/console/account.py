@@ -128,6 +128,7 @@ async def _page(
         "offers_passkeys": find_relying_party(services(request).base_url) is not None,
         "recovery_codes": recovery_codes,
         "takes_password": user.password_hash is not None and ways.takes_password(user.id),
+        "providers": ways.providers,
         "errors": errors or {},
     }
     return render(request, "account.html", status=status, **(common | values))

@@ -152,7 +152,7 @@ async def _admit(request: Request, provider: SsoProvider, tokens: SignInTokens) 
     )
     async with shared.database.transaction() as connection:
         provider = await fetch_provider(connection, provider.name)
-        admission = await admit(connection, provider, account)
+        admission = await admit(connection, provider, account, before and before.user.id)
         user = admission.user
         for space_id, role in admission.roles.items():
             await add_entry(

@@ -30,7 +30,7 @@ from headwater.spaces.accounts.users import (
     read_email,
     read_label,
 )
-from headwater.spaces.sso.providers import ProviderSettings, RoleRule, SsoProvider
+from headwater.spaces.sso.providers import ProviderSettings, RoleRule, SsoProvider, list_password_users
 from headwater.spaces.sso.refusals import SsoReason, SsoRefused
 
 queries = Queries(__name__, "identities.sql")
@@ -96,9 +96,11 @@ class Admission(Struct, frozen=True):
     """New roles by Space; None for a membership that ended."""
 
 
-async def admit(connection: AsyncConnection, provider: SsoProvider, account: SsoAccount) -> Admission:
-    """Admit the account's user, linked or created if new, with the roles of their groups. Raise
-    SsoRefused.
+async def admit(
+    connection: AsyncConnection, provider: SsoProvider, account: SsoAccount, logged_in: int | None = None
+) -> Admission:
+    """Admit the account's user, linked or created if new, with the roles of their groups. `logged_in` is the
+    user of the browser's session. Raise SsoRefused.
     """
     link = {"provider": provider.name, "subject": account.subject}
     await connection.execute(queries["alone"], link)
@@ -109,6 +111,8 @@ async def admit(connection: AsyncConnection, provider: SsoProvider, account: Sso
     else:
         existing_user = await find_user(connection, account.email)
         is_new = existing_user is None
+        if existing_user is not None and existing_user.id != logged_in:
+            await _require_no_password(connection, existing_user)
         user = existing_user or await create_user(connection, account.email, None, account.name)
         cursor = await connection.execute(queries["link"], {**link, "user_id": user.id})
         if cursor.rowcount == 0:
@@ -121,6 +125,15 @@ async def admit(connection: AsyncConnection, provider: SsoProvider, account: Sso
         if is_granted and await _put_role(connection, space_id, user.id, granted_role.role):
             roles[space_id] = granted_role.role
     return Admission(user, is_new, row is None, roles)
+
+
+async def _require_no_password(connection: AsyncConnection, user: User) -> None:
+    """Raise SsoRefused for a user who can log in with a password: another person may have made the user,
+    because invitations verify no address, and would share whatever the account's owner gets.
+    """
+    password_users = [user_id for user_id, _ in await list_password_users(connection)]
+    if user.password_hash is not None and (not password_users or user.id in password_users):
+        raise SsoRefused(SsoReason.PASSWORD_FIRST)
 
 
 async def unlink(connection: AsyncConnection, provider: str, user_id: int) -> bool:

@@ -35,6 +35,7 @@ class SsoReason(StrEnum):
     DOMAIN = auto()
     REQUIRED_CLAIM = auto()
     LINKED_TO_ANOTHER = auto()
+    PASSWORD_FIRST = auto()
     ACCOUNT_DISABLED = auto()
     SECRET_UNREADABLE = auto()
 
@@ -45,6 +46,10 @@ class Advice(StrEnum):
     AGAIN = "Log in again. If it still fails, contact the operator."
     ACCOUNT = "Use another account, or ask the operator to admit this one."
     LATER = "Wait a moment and log in again."
+    LINK = (
+        "Log in with its password, then choose the provider on the page Account. This links the two, once. If"
+        " this user is not yours, contact the operator."
+    )
     OPERATOR = "Contact the operator: the provider or its settings here must be corrected."
 
 
@@ -86,6 +91,7 @@ _TEXTS: dict[SsoReason, tuple[str, Advice]] = {
         "The user with your e-mail address is linked to another account of this provider.",
         Advice.ACCOUNT,
     ),
+    SsoReason.PASSWORD_FIRST: ("A user with your e-mail address has a password.", Advice.LINK),
     SsoReason.ACCOUNT_DISABLED: ("Your user is disabled.", Advice.ACCOUNT),
     SsoReason.SECRET_UNREADABLE: ("The client secret can no longer be decrypted.", Advice.OPERATOR),
 }
