@@ -144,6 +144,23 @@ def test_codes_cannot_be_guessed(
     assert right.status_code == 429, "a right code does not tell itself from wrong ones"
 
 
+def test_earlier_logins_with_the_password_give_no_more_guesses(
+    owner: Person, new_browser: Callable[[], Browser]
+) -> None:
+    """Someone who stole the password before there was a factor has as many known browsers as they like."""
+    thieves = [new_browser() for _ in range(4)]
+    for thief in thieves:
+        thief.log_in(owner.user)
+    app = enrol(owner.browser)
+    statuses: list[int] = []
+    for thief in thieves:
+        thief.log_in(owner.user)
+        form = thief.form(FACTOR, FACTOR)
+        statuses += [thief.send(form, code=app.wrong_code()).status_code for _ in range(4)]
+    assert statuses.count(422) <= FAILURES
+    assert statuses[-1] == 429
+
+
 def test_strangers_do_not_lock_a_known_browser_out(
     owner: Person, app: App, new_browser: Callable[[], Browser]
 ) -> None:

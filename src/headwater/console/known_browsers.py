@@ -1,6 +1,7 @@
 """Browsers with an earlier login, recognized by a signed cookie.
 
-Failed logins elsewhere don't lock them out.
+Failed logins elsewhere don't lock them out. For codes of a second factor only browsers count that have used
+it: a stolen password alone makes any number of others, each with its own count of guesses.
 """
 
 from __future__ import annotations
@@ -19,24 +20,29 @@ REMEMBERED_SECONDS = 400 * 86_400
 _LONGEST = 200
 
 
-def remember_browser(request: Request, response: Response, account: str) -> None:
-    if known_browser(request, account) is None:
+def remember_browser(
+    request: Request, response: Response, account: str, *, with_factor: bool = False
+) -> None:
+    if known_browser(request, account, with_factor=with_factor) is None:
         number = secrets.token_urlsafe(16)
-        value = f"{number}.{_sign(request, number, account)}"
+        value = f"{number}.{_sign(request, number, account, with_factor=with_factor)}"
         set_cookie(request, response, "browser", value, REMEMBERED_SECONDS)
 
 
-def known_browser(request: Request, account: str) -> str | None:
-    """Return a browser's number if it has logged in to this account."""
+def known_browser(request: Request, account: str, *, with_factor: bool = False) -> str | None:
+    """Return a browser's number if it has logged in to this account, and used its second factor
+    (`with_factor`).
+    """
     value = request.cookies.get(cookie_name(request, "browser"), "")
     number, _, signature = value.partition(".")
     if not number or len(value) > _LONGEST:
         return None
-    expected = _sign(request, number, account)
-    return number if hmac.compare_digest(signature.encode(), expected.encode()) else None
+    expected = (_sign(request, number, account, with_factor=used) for used in {True, with_factor})
+    is_known = any(hmac.compare_digest(signature.encode(), text.encode()) for text in expected)
+    return number if is_known else None
 
 
-def _sign(request: Request, number: str, account: str) -> str:
-    key = services(request).signing_key
-    signed = f"browser\0{number}\0{account}".encode("utf-8", "surrogatepass")
+def _sign(request: Request, number: str, account: str, *, with_factor: bool) -> str:
+    key, purpose = services(request).signing_key, "browser with factor" if with_factor else "browser"
+    signed = f"{purpose}\0{number}\0{account}".encode("utf-8", "surrogatepass")
     return hmac.new(key, signed, "sha256").hexdigest()

@@ -60,7 +60,7 @@ async def post_challenge(request: Request) -> Response:
     response = redirect(request, next_path)
     log_in(request, response, token)
     delete_cookie(request, response, "login")
-    remember_browser(request, response, pending.account)
+    remember_browser(request, response, pending.account, with_factor=True)
     return response
 
 

@@ -40,9 +40,9 @@ log = structlog.get_logger()
 async def check_code(request: Request, user: User, text: str) -> None:
     """Count the attempt and use up the code. Raise FactorRefused.
 
-    A browser that has logged in before has its own count, so failures elsewhere don't lock it out.
+    A browser that has used the factor before has its own count, so failures elsewhere don't lock it out.
     """
-    shared, browser = services(request), known_browser(request, user.email)
+    shared, browser = services(request), known_browser(request, user.email, with_factor=True)
     subject = ("factor of", str(user.id)) if browser is None else ("factor by", browser)
     async with shared.database.transaction() as connection:
         allowed = await take_attempt(connection, *subject, FAILURES, WINDOW_SECONDS, slowing=True)

@@ -44,7 +44,7 @@ async def post_passkey_login(request: Request) -> Response:
     log.info("passkey_login", user_id=user.id)
     response = redirect(request, next_path)
     log_in(request, response, token)
-    remember_browser(request, response, user.email)
+    remember_browser(request, response, user.email, with_factor=True)
     return response
 
 
