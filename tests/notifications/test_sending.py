@@ -16,7 +16,13 @@ import pytest
 
 from headwater.alerts.history import AlertStep, StepKind
 from headwater.alerts.notifications import watcher
-from headwater.alerts.notifications.channels import NewChannel, create_channel, list_channels
+from headwater.alerts.notifications.channels import (
+    NewChannel,
+    confirm_channel,
+    create_channel,
+    fetch_target,
+    list_channels,
+)
 from headwater.alerts.notifications.messages import PAUSES, claim, list_messages
 from headwater.alerts.notifications.sender import MessageSender, Outlet, attempts
 from headwater.alerts.rules import Rule
@@ -26,6 +32,9 @@ from headwater.console.scheduled_reports import runner
 from headwater.console.scheduled_reports.runner import ReportRunner
 from headwater.console.scheduled_reports.scheduled_reports import NewReport, schedule_report
 from headwater.database.pool import Database
+from headwater.spaces.accounts.members import remove_member
+from headwater.spaces.accounts.roles import Role
+from headwater.spaces.accounts.users import disable_user
 from headwater.spaces.encryption import derive_key
 from headwater.spaces.models import Space
 from headwater.spaces.spaces import fetch_space
@@ -154,6 +163,25 @@ def test_a_muted_rule_tells_nobody(post: Post, slack: PretendSlack, connection: 
 def test_an_address_that_has_not_agreed_gets_nothing(post: Post) -> None:
     post.add("email", "stranger@elsewhere.example")
     post.notify()
+    assert post.send() == 0
+
+
+@pytest.mark.parametrize("is_removed", [True, False])
+def test_a_member_who_is_gone_gets_nothing(post: Post, *, is_removed: bool) -> None:
+    """Neither alerts nor reports, even if they agree later by a link of an earlier mail."""
+    member = post.accounts.member(post.space_id, Role.ADMIN)
+    channel_id = post.add("email", member.email)
+    post.notify()
+    assert post.send() == 1
+    if is_removed:
+        post.accounts.run(lambda c: remove_member(c, post.space_id, member.id))
+    else:
+        post.accounts.run(lambda c: disable_user(c, member))
+    post.accounts.run(lambda c: confirm_channel(c, post.space_id, channel_id))
+    post.notify()
+    target = post.accounts.run(lambda c: fetch_target(c, post.space_id, channel_id))
+    assert target is not None
+    assert target.confirmed_at is None, "scheduled reports ask this"
     assert post.send() == 0
 
 

@@ -139,8 +139,9 @@ async def fetch_target(connection: AsyncConnection, space_id: int, channel_id: i
 
 
 async def channels_for(connection: AsyncConnection, space_id: int, rule: Rule) -> list[int]:
-    values = {"space_id": space_id, "rule": rule}
-    return [row[0] for row in await fetch_all(connection, queries["for_rule"], values)]
+    """Return the confirmed channels that receive a rule's alerts."""
+    channels = await list_channels(connection, space_id)
+    return [channel.id for channel in channels if channel.confirmed_at is not None and rule in channel.rules]
 
 
 async def note_result(

@@ -1,5 +1,10 @@
 -- name: list
-SELECT c.id, c.kind, c.name, c.address, c.hint, c.rules, c.made_by, c.created_at, c.confirmed_at,
+-- A member's address counts as confirmed only as long as they are a member who can log in.
+SELECT c.id, c.kind, c.name, c.address, c.hint, c.rules, c.made_by, c.created_at,
+       CASE WHEN c.kind = 'webhook' OR c.confirmed_at > c.created_at OR EXISTS (
+           SELECT FROM memberships m JOIN users u ON u.id = m.user_id
+           WHERE m.space_id = %(space_id)s AND u.email = c.address AND u.disabled_at IS NULL
+       ) THEN c.confirmed_at END AS confirmed_at,
        c.sent_at, c.went_well, c.error
 FROM channels c
 WHERE c.space_id = %(space_id)s AND c.removed_at IS NULL
@@ -34,19 +39,19 @@ WHERE c.space_id = %(space_id)s AND c.id = %(id)s AND c.removed_at IS NULL
 RETURNING c.id;
 
 -- name: fetch
-SELECT c.id, c.kind, c.name, c.address, c.secret, c.hint, c.confirmed_at, c.made_by
+-- One channel, confirmed as in the list.
+SELECT c.id, c.kind, c.name, c.address, c.secret, c.hint,
+       CASE WHEN c.kind = 'webhook' OR c.confirmed_at > c.created_at OR EXISTS (
+           SELECT FROM memberships m JOIN users u ON u.id = m.user_id
+           WHERE m.space_id = %(space_id)s AND u.email = c.address AND u.disabled_at IS NULL
+       ) THEN c.confirmed_at END AS confirmed_at,
+       c.made_by
 FROM channels c
 WHERE c.space_id = %(space_id)s AND c.id = %(id)s AND c.removed_at IS NULL;
 
 -- name: note_result
 UPDATE channels c SET sent_at = %(at)s, went_well = %(went_well)s, error = %(error)s
 WHERE c.space_id = %(space_id)s AND c.id = %(id)s;
-
--- name: for_rule
-SELECT c.id FROM channels c
-WHERE c.space_id = %(space_id)s AND c.removed_at IS NULL AND c.confirmed_at IS NOT NULL
-  AND %(rule)s = ANY(c.rules)
-ORDER BY c.id;
 
 -- name: is_member
 SELECT EXISTS (SELECT FROM memberships m JOIN users u ON u.id = m.user_id

@@ -2137,7 +2137,7 @@ CREATE TABLE channels (
     rules text[] NOT NULL,
     made_by bigint REFERENCES users ON DELETE SET NULL,
     created_at timestamptz NOT NULL DEFAULT now(),
-    -- An address outside the Space's members must agree first.
+    -- An address outside the Space's members must agree first. For others it is the time of creation.
     confirmed_at timestamptz,
     removed_at timestamptz,
     -- How the last message, or test, went.
