@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from decimal import Decimal
 from typing import NamedTuple
@@ -36,6 +36,8 @@ class Books:
     timezone: str = "Europe/Berlin"
     figures: dict[tuple[date, AdPlace], Spent] = field(default_factory=dict[tuple[date, AdPlace], Spent])
     names: dict[str, str] = field(default_factory=dict[str, str])
+    deleted: set[str] = field(default_factory=set[str])
+    """Campaigns that were deleted after they had spent money."""
 
     def spend(self, day: date, ad_place: AdPlace, amount: str, **figures: int) -> None:
         self.figures[day, ad_place] = Spent(Decimal(amount), **figures)
@@ -60,6 +62,10 @@ class Books:
 
     def total(self, first_day: date, last_day: date) -> Decimal:
         return sum((spent.amount for _, _, spent in self._rows(first_day, last_day)), Decimal(0))
+
+    def without_deleted(self) -> Books:
+        kept = {key: spent for key, spent in self.figures.items() if key[1].campaign not in self.deleted}
+        return replace(self, figures=kept)
 
     def _rows(self, first_day: date, last_day: date) -> Iterator[tuple[date, AdPlace, Spent]]:
         for (day, ad_place), spent in sorted(self.figures.items(), key=lambda item: item[0]):

@@ -106,6 +106,17 @@ def check_corrections(pulls: Pulls, subject: Subject) -> None:
     assert len([row for row in pulls.rows() if row[3] == "13" and row[7] == 0]) == 5
 
 
+def check_deleted_campaign(pulls: Pulls, subject: Subject) -> None:
+    """Check that a campaign keeps its spend after it was deleted at the platform."""
+    books = fill(Books(), TODAY, days=5)
+    with serve_platform(pulls, subject, subject.pretend(books)):
+        connection = subject.connect(pulls)
+        pulls.pull()
+        books.deleted |= {"12", "13"}
+        pulls.pull_later(connection, hours=6)
+    check_books(pulls, books)
+
+
 def check_clock_change(pulls: Pulls, subject: Subject) -> None:
     """Check that days of 25 and of 24 hours are complete and not duplicated."""
     pulls.time = datetime(2026, 10, 26, 12, tzinfo=UTC)

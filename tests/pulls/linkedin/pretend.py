@@ -23,8 +23,8 @@ EXPIRED = error(401, "The token used in the request has expired", 65601)
 
 
 class PretendLinkedIn:
-    def __init__(self, books: Books, page_size: int = 1000) -> None:
-        self.books, self.page_size = books, page_size
+    def __init__(self, books: Books, page_size: int = 1000, most_figures: int = 15_000) -> None:
+        self.books, self.page_size, self.most_figures = books, page_size, most_figures
         self.tokens = [TOKEN]
 
     def __call__(self, request: ReceivedRequest) -> Answer:
@@ -44,7 +44,8 @@ class PretendLinkedIn:
         if path == account:
             return Answer(body={"id": 1, "name": self.books.name, "currency": self.books.currency})
         if path == "/rest/adAnalytics":
-            return Answer(body={"elements": self._analytics(request.target), "paging": {"start": 0}})
+            elements = self._analytics(request.target)[: self.most_figures]
+            return Answer(body={"elements": elements, "paging": {"start": 0}})
         if path.startswith(account):
             return Answer(body=self._list(path.rpartition("/")[2], request.target))
         return error(403, "Not enough permissions to access")

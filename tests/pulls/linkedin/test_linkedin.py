@@ -7,6 +7,7 @@ from functools import partial
 
 import pytest
 
+from headwater.spend.platforms import linkedin
 from tests.pulls import checks
 from tests.pulls.books import AdPlace, Books, fill
 from tests.pulls.linkedin.pretend import EXPIRED, TOKEN, PretendLinkedIn, error
@@ -42,6 +43,14 @@ def test_pages_of_names(pulls: Pulls) -> None:
     platform = checks.check_first_pull(pulls, in_pages, _make_books(5))
     assert any(
         "creatives" in request.target and "pageToken=2" in request.target for request in platform.requests
+    )
+
+
+def test_more_rows_than_an_answer_can_have(pulls: Pulls, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fake LinkedIn leaves out rows without a sign, as the real one does."""
+    monkeypatch.setattr(linkedin, "_MOST_FIGURES", 12)
+    checks.check_first_pull(
+        pulls, replace(LINKEDIN, pretend=partial(PretendLinkedIn, most_figures=12)), _make_books()
     )
 
 

@@ -51,7 +51,10 @@ class PretendMeta:
         first, last = date.fromisoformat(days["since"]), date.fromisoformat(days["until"])
         assert query["time_increment"] == "1"
         is_ad = query["level"] == "ad"
-        rows = self.select(first, last, is_ad=is_ad)
+        (condition,) = msgspec.json.decode(query.get("filtering", "[{}]"))
+        is_filtered = condition.get("field") == f"{query['level']}.effective_status"
+        has_deleted = is_filtered and "DELETED" in condition["value"]
+        rows = self.select(first, last, is_ad=is_ad, has_deleted=has_deleted)
         start, size = int(query.get("after", "0")), int(query["limit"])
         page: dict[str, Any] = {
             "data": [self._row(*row, is_ad=is_ad) for row in rows[start : start + size]],
@@ -61,12 +64,11 @@ class PretendMeta:
             page["paging"]["next"] = f"https://graph.facebook.com/next?access_token={self.token}"
         return page
 
-    def select(self, first_day: date, last_day: date, *, is_ad: bool) -> list[tuple[date, AdPlace, Spent]]:
-        return (
-            self.books.ad_rows(first_day, last_day)
-            if is_ad
-            else self.books.campaign_rows(first_day, last_day)
-        )
+    def select(
+        self, first_day: date, last_day: date, *, is_ad: bool, has_deleted: bool
+    ) -> list[tuple[date, AdPlace, Spent]]:
+        books = self.books if has_deleted else self.books.without_deleted()
+        return books.ad_rows(first_day, last_day) if is_ad else books.campaign_rows(first_day, last_day)
 
     def _row(self, day: date, ad_place: AdPlace, figures: Spent, *, is_ad: bool) -> dict[str, Any]:
         row: dict[str, Any] = {

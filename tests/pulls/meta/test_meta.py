@@ -9,6 +9,7 @@ from datetime import date, timedelta
 import pytest
 
 from tests.pulls.books import AdPlace, Books, fill
+from tests.pulls.checks import Subject, check_deleted_campaign
 from tests.pulls.meta.pretend import TOKEN, PretendMeta, error
 from tests.pulls.staging import TODAY, Pulls
 from tests.support.fake_platform import Answer, FakePlatform
@@ -44,6 +45,10 @@ def test_it_works(pulls: Pulls, books: Books) -> None:
     assert (state.status, state.fault, state.failures, state.history_share) == ("active", None, 0, 1.0)
     first = next(row for row in pulls.rows() if row[3:6] == ("11", "111", "1111"))
     assert first[6:] == ("EUR", first[7], 1000, 20, 1, 0, "Europe/Berlin")
+
+
+def test_a_deleted_campaign(pulls: Pulls) -> None:
+    check_deleted_campaign(pulls, Subject("meta", SETTINGS, SECRETS, PretendMeta))
 
 
 @pytest.mark.usefixtures("_meta")

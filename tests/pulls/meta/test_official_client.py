@@ -38,7 +38,16 @@ def _call(platform: FakePlatform) -> None:
     account.api_get(fields=["currency", "timezone_name", "name", "account_status"])
     days = {"since": str(TODAY - timedelta(days=27)), "until": str(TODAY)}
     for level, names in NAMES.items():
-        parameters = {"level": level, "time_increment": 1, "time_range": days, "limit": 500}
+        states = vars(import_module(f"facebook_business.adobjects.{level}"))[level.title()].EffectiveStatus
+        values = sorted(value for name, value in vars(states).items() if not name.startswith("_"))
+        condition = {"field": f"{level}.effective_status", "operator": "IN", "value": values}
+        parameters = {
+            "level": level,
+            "time_increment": 1,
+            "time_range": days,
+            "filtering": [condition],
+            "limit": 500,
+        }
         account.get_insights(fields=[*names, *FIGURES], params=parameters)
 
 

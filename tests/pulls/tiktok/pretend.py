@@ -55,7 +55,14 @@ class PretendTikTok:
         level = {"AUCTION_AD": "ad", "AUCTION_CAMPAIGN": "campaign"}[query["data_level"]]
         assert msgspec.json.decode(query["dimensions"]) == [f"{level}_id", "stat_time_day"]
         metrics = msgspec.json.decode(query["metrics"])
-        rows = self.books.ad_rows(first, last) if level == "ad" else self.books.campaign_rows(first, last)
+        (condition,) = msgspec.json.decode(query.get("filtering", "[{}]"))
+        has_deleted = condition == {
+            "field_name": f"{level}_status",
+            "filter_type": "IN",
+            "filter_value": '["STATUS_ALL"]',
+        }
+        books = self.books if has_deleted else self.books.without_deleted()
+        rows = books.ad_rows(first, last) if level == "ad" else books.campaign_rows(first, last)
         page, size = int(query["page"]), int(query["page_size"])
         info = {
             "page": page,

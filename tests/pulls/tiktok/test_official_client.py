@@ -42,6 +42,9 @@ def _call(platform: FakePlatform) -> None:
             metrics=["spend", "impressions", "clicks", *names],
             start_date=str(TODAY - timedelta(days=27)),
             end_date=str(TODAY),
+            filtering=[
+                {"field_name": f"{level}_status", "filter_type": "IN", "filter_value": '["STATUS_ALL"]'}
+            ],
             page=1,
             page_size=1000,
         )

@@ -13,6 +13,7 @@ from tests.pulls.checks import (
     check_books,
     check_clock_change,
     check_corrections,
+    check_deleted_campaign,
     check_expired_token,
     check_fault,
     check_first_pull,
@@ -36,6 +37,10 @@ def test_it_works(pulls: Pulls) -> None:
 
 def test_corrections(pulls: Pulls) -> None:
     check_corrections(pulls, TIKTOK)
+
+
+def test_a_deleted_campaign(pulls: Pulls) -> None:
+    check_deleted_campaign(pulls, TIKTOK)
 
 
 def test_a_clock_change(pulls: Pulls) -> None:

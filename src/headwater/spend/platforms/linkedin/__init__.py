@@ -25,6 +25,7 @@ from headwater.spend.platforms.platform import (
     Credentials,
     Exchange,
     Fault,
+    FaultCause,
     Level,
     Listed,
     PullLimits,
@@ -50,6 +51,8 @@ _PIVOTS = {Level.CAMPAIGN: "CAMPAIGN_GROUP", Level.AD: "CREATIVE"}
 _GROUP_STATES = "ACTIVE,PAUSED,ARCHIVED,CANCELED,DRAFT,PENDING_DELETION,REMOVED"
 _CAMPAIGN_STATES = f"{_GROUP_STATES},COMPLETED"
 """Archived ones are listed, too: they may have spent money on earlier days."""
+_MOST_FIGURES = 15_000
+"""In an answer of analytics. LinkedIn leaves out others without a sign."""
 Item = dict[str, Any]
 
 
@@ -118,6 +121,8 @@ class LinkedInSpend(SpendPlatform):
         url = f"{credentials.url}/rest/adAnalytics?{_make_query(report)}"
         body = yield EgressRequest(url=url, method="GET")
         figures = objects(body["elements"])
+        if len(figures) >= _MOST_FIGURES:
+            raise Fault(FaultCause.TOO_LARGE, "The answer of LinkedIn has as many rows as it can have.")
         if not figures:
             return []
         places = yield from _read_places(credentials, report)

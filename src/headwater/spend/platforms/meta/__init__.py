@@ -40,6 +40,13 @@ _FIELDS = {
     Level.CAMPAIGN: "campaign_id,campaign_name",
     Level.AD: "campaign_id,campaign_name,adset_id,adset_name,ad_id,ad_name",
 }
+_CAMPAIGN_STATES = ("ACTIVE", "ARCHIVED", "DELETED", "IN_PROCESS", "PAUSED", "WITH_ISSUES")
+_AD_STATES = (
+    *("ACTIVE", "ADSET_PAUSED", "ARCHIVED", "CAMPAIGN_PAUSED", "DELETED", "DISAPPROVED", "IN_PROCESS"),
+    *("PAUSED", "PENDING_BILLING_INFO", "PENDING_REVIEW", "PREAPPROVED", "WITH_ISSUES"),
+)
+_ALL_STATES = {Level.CAMPAIGN: _CAMPAIGN_STATES, Level.AD: _AD_STATES}
+"""Every effective status. Without a filter, deleted campaigns and ads are missing with their spend."""
 _KINDS = {
     **dict.fromkeys((102, 190), FaultCause.TOKEN),
     **dict.fromkeys((4, 17, 32, 613, *range(80_000, 80_015)), FaultCause.THROTTLED),
@@ -119,6 +126,7 @@ class MetaSpend(SpendPlatform):
             "time_increment": "1",
             "time_range": f'{{"since":"{first}","until":"{last}"}}',
             "fields": f"{_FIELDS[report.level]},date_start,impressions,clicks,spend,actions,action_values",
+            "filtering": _filter_nothing(report.level),
             "limit": str(report.page_size),
         }
         rows: list[SpendRow] = []
@@ -134,6 +142,11 @@ class MetaSpend(SpendPlatform):
 def _get(credentials: Credentials, path: str, **fields: str) -> EgressRequest:
     url = f"{credentials.url}/{credentials.settings.api_version}/{path}?{urlencode(fields)}"
     return EgressRequest(url=url, method="GET")
+
+
+def _filter_nothing(level: Level) -> str:
+    field, states = f"{level}.effective_status", _ALL_STATES[level]
+    return msgspec.json.encode([{"field": field, "operator": "IN", "value": states}]).decode()
 
 
 def _read_row(account: SpendAccount, item: dict[str, Any]) -> SpendRow:

@@ -119,6 +119,7 @@ class TikTokSpend(SpendPlatform):
             "data_level": f"AUCTION_{report.level.upper()}",
             "dimensions": _to_json([f"{report.level}_id", "stat_time_day"]),
             "metrics": _to_json(["spend", "impressions", "clicks", *_METRICS[report.level]]),
+            "filtering": _filter_nothing(report.level),
             "start_date": str(first),
             "end_date": str(last),
             "page_size": str(report.page_size),
@@ -146,8 +147,14 @@ def _get(credentials: Credentials, path: str, **fields: str) -> EgressRequest:
     return EgressRequest(url=url, method="GET")
 
 
-def _to_json(names: list[str]) -> str:
-    return msgspec.json.encode(names).decode()
+def _to_json(values: Any) -> str:
+    return msgspec.json.encode(values).decode()
+
+
+def _filter_nothing(level: Level) -> str:
+    """Return a filter for every status. Without it, deleted campaigns and ads are missing."""
+    value = _to_json(["STATUS_ALL"])
+    return _to_json([{"field_name": f"{level}_status", "filter_type": "IN", "filter_value": value}])
 
 
 def _read_row(account: SpendAccount, item: dict[str, Any]) -> SpendRow:
