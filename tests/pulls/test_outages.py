@@ -1,9 +1,10 @@
-"""A platform that doesn't answer, next to one that does."""
+"""Platforms that don't answer, or refuse for a long time."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from datetime import date, timedelta
 
 import pytest
 
@@ -15,7 +16,7 @@ from headwater.spend.connections.inputs import read_new
 from headwater.spend.connections.puller import MOST_OF_PLATFORM
 from headwater.spend.platforms import registry
 from headwater.spend.platforms.meta import MetaSpend
-from tests.pulls.books import Books, fill
+from tests.pulls.books import AdPlace, Books, fill
 from tests.pulls.meta.pretend import TOKEN, PretendMeta
 from tests.pulls.staging import KEY, TODAY, Pulls
 from tests.support.fake_platform import FakePlatform, Silence
@@ -79,6 +80,23 @@ def test_it_works(pulls: Pulls) -> None:
         (other_connection,) = connect(pulls, "other", 1)
         pulls.run(puller(pulls, lambda: count_pulls(pulls, other_connection) > 0))
         assert len(silent.requests) == MOST_OF_PLATFORM
+
+
+def test_days_missed_while_a_token_was_refused(pulls: Pulls) -> None:
+    """Spend of two months, and a correction of a day before them, arrive with the new token."""
+    pretend = PretendMeta(fill(Books(), TODAY, days=3))
+    with FakePlatform(default=pretend) as platform:
+        pulls.urls["meta"] = platform.url
+        (connection,) = connect(pulls, "meta", 1)
+        pulls.pull()
+        pretend.token = "another token"
+        pulls.pull_later(connection, hours=6)
+        assert pulls.state(connection).status == "held"
+        fill(pretend.books, TODAY + timedelta(days=60), days=60)
+        pretend.books.spend(TODAY - timedelta(days=1), AdPlace("13"), "5.00")
+        pulls.change(connection, secrets={"access_token": pretend.token})
+        pulls.pull_later(connection, days=60)
+    assert pulls.total() == pretend.books.total(date.min, date.max)
 
 
 def count_pulls(pulls: Pulls, connection_id: int) -> int:

@@ -105,7 +105,10 @@ class Pull:
         account = await session.run(platform.read_account(credentials))
         reports = _Reports(platform, credentials, session, account)
         is_wide = self._leased.next_wide_pull_at <= started
-        window = schedule.window_of(platform.limits, schedule.today_of(account, started), is_wide=is_wide)
+        pulled_at = self._leased.pulled_at
+        last_pull = None if pulled_at is None else schedule.today_of(account, pulled_at)
+        today = schedule.today_of(account, started)
+        window = schedule.window_of(platform.limits, today, last_pull, is_wide=is_wide)
         history = schedule.history_of(platform.limits, window)
         async with self._services.database.transaction() as connection:
             await leases.lock_leased(connection, self._lease)

@@ -34,10 +34,11 @@ def today_of(account: SpendAccount, moment: datetime) -> date:
     return moment.astimezone(ZoneInfo(account.timezone or "UTC")).date()
 
 
-def window_of(limits: PullLimits, today: date, *, is_wide: bool) -> Days:
-    """Return the days of a pull: those that the platform may still correct."""
+def window_of(limits: PullLimits, today: date, last_pull: date | None, *, is_wide: bool) -> Days:
+    """Return the days of a pull: those that the platform may still correct, or could since the last pull."""
     days = limits.weekly_window if is_wide and limits.weekly_window else limits.window
-    return Days(today - timedelta(days=days - 1), today)
+    days_missed = 0 if last_pull is None else max((today - last_pull).days - 1, 0)
+    return Days(today - timedelta(days=min(days + days_missed - 1, limits.history)), today)
 
 
 def history_of(limits: PullLimits, window: Days) -> tuple[date, date]:
