@@ -85,6 +85,15 @@ def test_a_long_table_is_left_out_of_a_webhooks_message() -> None:
     assert text.endswith("|See what to do>")
 
 
+def test_a_long_text_keeps_its_link() -> None:
+    """Campaigns may have names of 512 characters, and a cause names several."""
+    text = json.loads(webhook_body(notice("名" * 4_000), BASE))["text"]
+    assert len(text) <= 3_000
+    assert text.startswith("*")
+    assert text.endswith(">")
+    assert f"<{BASE}" in text
+
+
 @pytest.mark.parametrize("text", ["nobody", "a@b\nBcc: c@d", "@x.example", "x <y>"])
 def test_bad_senders_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match="e-mail address"):

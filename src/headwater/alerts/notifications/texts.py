@@ -60,11 +60,11 @@ def webhook_body(notice: Notice, base_url: str) -> bytes:
     parts = [f"*{_slack(notice.headline)}*", *map(_slack, notice.paragraphs)]
     if notice.table is not None:
         parts.append("```\n" + _slack(_aligned(notice.table)).replace("`", "'") + "\n```")
-    parts.append(f"<{base_url}{notice.link}|{_slack(notice.link_text)}>")
-    text = "\n".join(parts)
-    if len(text) > LONGEST_TEXT:
-        text = "\n".join([*parts[:-2], parts[-1]])[:LONGEST_TEXT]
-    return msgspec.json.encode({"text": text})
+    link = f"\n<{base_url}{notice.link}|{_slack(notice.link_text)}>"
+    room = LONGEST_TEXT - len(link)
+    if notice.table is not None and len("\n".join(parts)) > room:
+        parts.pop()
+    return msgspec.json.encode({"text": "\n".join(parts)[:room] + link})
 
 
 def one_line(text: str) -> str:
