@@ -216,7 +216,7 @@ def test_the_conversion_rate(evaluator: Evaluator, stage: Stage, rules: Rules) -
         rules.create(replace(RATE, threshold=Decimal(threshold), filter=filter_text, filter_name=name))
     evaluator.evaluate(noon(0.1))
     assert [(step.title, step.cause) for step in evaluator.notified_steps] == [
-        ("Conversion rate is below 4 %", "4 %, 6\u201312 May 2026."),
+        ("Conversion rate is below 4.0001 %", "4 %, 6\u201312 May 2026."),
         ("Conversion rate of Google Ads is below 2.6 %", "2.5 %, 6\u201312 May 2026."),
     ]
     *_, meta_rule = rules.run(list_rules)
@@ -265,6 +265,7 @@ def test_without_a_figure_no_alert_opens_and_an_open_one_ends(
     stage.connection.execute("DELETE FROM spend WHERE space_id = %s", (stage.space_id,))
     evaluator.evaluate(noon(2.1))
     assert steps(evaluator.notified_steps)[1:] == [(Rule.CUSTOM, "ended")]
+    assert evaluator.notified_steps[1].cause == "No ad spend in this period."
 
 
 @pytest.mark.usefixtures("stage")

@@ -14,7 +14,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from headwater.alerts.history import AlertStep, StepKind
+from headwater.alerts.history import NOW_USUAL, AlertStep, StepKind
 from headwater.alerts.notifications import watcher
 from headwater.alerts.notifications.channels import (
     NewChannel,
@@ -79,8 +79,10 @@ class Post:
     def user(self) -> int:
         return self.accounts.member(self.space_id).id
 
-    def notify(self, step: StepKind = StepKind.OPENED, rule: Rule = Rule.VISITS_FELL) -> None:
-        alert_step = AlertStep(1, step, NOW, rule, "", "Visits stopped", "The tag is gone.")
+    def notify(
+        self, step: StepKind = StepKind.OPENED, rule: Rule = Rule.VISITS_FELL, cause: str = "The tag is gone."
+    ) -> None:
+        alert_step = AlertStep(1, step, NOW, rule, "", "Visits stopped", cause)
 
         async def run(connection: psycopg.AsyncConnection) -> None:
             await watcher.announce(connection, await fetch_space(connection, self.space_id), [alert_step])
@@ -133,9 +135,14 @@ def test_it_works(post: Post, slack: PretendSlack) -> None:
     ((text),) = [message["text"] for message in slack.messages]
     assert text.startswith("*Visits stopped*\nTest, 13 May 2026, 12:00 (UTC)\nThe tag is gone.")
     assert post.outcomes == [("sent", None)] * 2
-    post.notify(StepKind.ENDED)
+    post.notify(StepKind.ENDED, cause="")
+    post.notify(StepKind.RETURNED)
+    post.notify(StepKind.ENDED, cause=NOW_USUAL)
     post.send()
-    assert slack.messages[1]["text"].startswith("*Resolved: Visits stopped*")
+    paragraphs = {text.splitlines()[0]: text for text in (message["text"] for message in slack.messages[1:])}
+    assert paragraphs.keys() == {f"*{word}: Visits stopped*" for word in ("Resolved", "Again", "Ended")}
+    assert "back to normal" in paragraphs["*Resolved: Visits stopped*"]
+    assert NOW_USUAL in paragraphs["*Ended: Visits stopped*"]
 
 
 def test_every_attempt_is_counted(post: Post, slack: PretendSlack) -> None:

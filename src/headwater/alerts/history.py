@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
@@ -27,6 +28,7 @@ WELL_LOOKS = 2
 NEW_USUAL = timedelta(days=7)
 """An alert about figures ends at this age: the new level counts as normal."""
 KEEP_ALERTS = timedelta(days=400)
+NOW_USUAL = "This has lasted a week and now counts as normal."
 MOST = 500
 MOST_STEPS = 2_000
 
@@ -71,6 +73,8 @@ class Sign(Struct, frozen=True):
     is_well: bool
     is_severe: bool = False
     figures: Judgement | None = None
+    end_reason: str = ""
+    """Why the alert ends, unless the figure or the fault is back to normal."""
 
 
 class AlertStep(Struct, frozen=True):
@@ -83,6 +87,7 @@ class AlertStep(Struct, frozen=True):
     subject: str
     title: str
     cause: str
+    """For an ended alert its end reason."""
 
 
 class AlertHistory:
@@ -129,6 +134,7 @@ class AlertHistory:
         for alert in list(self.open.values()):
             is_over = alert.rule in OF_COUNTS and moment - alert.opened_at > NEW_USUAL + REOPEN_WITHIN
             if is_over or alert.rule in off:
+                reason = "The rule was turned off." if alert.rule in off else NOW_USUAL
                 sign = Sign(
                     alert.rule,
                     alert.subject,
@@ -137,6 +143,7 @@ class AlertHistory:
                     alert.began,
                     is_out=False,
                     is_well=True,
+                    end_reason=reason,
                 )
                 await self._mend(alert, sign, moment)
 
@@ -177,9 +184,9 @@ class AlertHistory:
 
     async def _go_on(self, alert: StoredAlert, sign: Sign, moment: datetime) -> None:
         if sign.figures is not None and moment - alert.opened_at > NEW_USUAL:
-            cause = "This has lasted a week and now counts as normal."
-            ended_alert = replace(alert, well=0, ended_at=moment, cause=cause)
-            await self._change(ended_alert, StepKind.ENDED, sign, moment)
+            ended_alert = replace(alert, well=0, ended_at=moment, cause=NOW_USUAL)
+            ended_sign = msgspec.structs.replace(sign, end_reason=NOW_USUAL)
+            await self._change(ended_alert, StepKind.ENDED, ended_sign, moment)
         elif sign.is_out and sign.is_severe and not alert.is_severe:
             worse_alert = replace(alert, well=0, is_severe=True, title=sign.title, cause=sign.cause)
             await self._change(worse_alert, StepKind.WORSENED, sign, moment)
@@ -205,21 +212,24 @@ class AlertHistory:
     async def _note(self, alert: StoredAlert, step: StepKind, sign: Sign, moment: datetime) -> None:
         values = {"space_id": self._space_id, "alert_id": alert.id, "step": step, "at": moment}
         await self._connection.execute(queries["add_step"], values | _figures(sign.figures))
-        transition = AlertStep(alert.id, step, moment, alert.rule, alert.subject, alert.title, alert.cause)
+        if step is StepKind.WORSENED and alert.acknowledged_at is not None:
+            return  # members who mark an alert as seen are notified of its end only
+        cause = sign.end_reason if step is StepKind.ENDED else alert.cause
+        transition = AlertStep(alert.id, step, moment, alert.rule, alert.subject, alert.title, cause)
         self.steps.append(transition)
 
 
 def select_announced(steps: Sequence[AlertStep]) -> list[AlertStep]:
     """Return the transitions to announce: the last of each alert, except alerts that opened and ended within
-    the pass or returned immediately.
+    the pass, or ended and returned.
     """
     last_steps: dict[int, AlertStep] = {step.alert_id: step for step in steps}
     first_steps = {step.alert_id: step for step in reversed(steps)}
+    of_open_alerts = (StepKind.WORSENED, StepKind.ENDED)
+    were_open = {alert_id: step.step in of_open_alerts for alert_id, step in first_steps.items()}
+    unannounced = {False: StepKind.ENDED, True: StepKind.RETURNED}
     return [
-        step
-        for alert_id, step in last_steps.items()
-        if step.step is not StepKind.RETURNED
-        and not (step.step is StepKind.ENDED and first_steps[alert_id].step is not StepKind.ENDED)
+        step for alert_id, step in last_steps.items() if step.step is not unannounced[were_open[alert_id]]
     ]
 
 

@@ -84,6 +84,7 @@ async def record_checks(
                 local(current_time, space),
                 is_out=finding.is_broken,
                 is_well=not finding.is_broken,
+                end_reason=finding.note if finding.figure is None else "",
             )
             await history.take(sign, current_time)
 

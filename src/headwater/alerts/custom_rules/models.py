@@ -12,6 +12,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from headwater.reports.query import OF_MONEY, Group, Measure, refuse_broken_rules
+from headwater.spaces.currencies import find_decimals
 
 COST_TITLES = {"roas": "ROAS", "cpa": "CPA", "cac": "CAC", "spend": "Ad spend", "contribution": "Profit"}
 """Figures of `GET /reports/spend`."""
@@ -45,7 +46,8 @@ PERCENTAGES = frozenset({Measure.CONVERSION_RATE})
 PERIODS = {1: "yesterday", 7: "the last 7 full days", 30: "the last 30 full days"}
 FILTER_GROUPS = (Group.PLATFORM, Group.SOURCE, Group.CHANNEL, Group.CAMPAIGN)
 SPENDER_GROUPS = (Group.PLATFORM, Group.CAMPAIGN)
-_THRESHOLD = re.compile(r"-?[0-9]{1,9}(\.[0-9]{1,4})?")
+_MOST_DECIMALS = 4
+_THRESHOLD = re.compile(rf"-?[0-9]{{1,9}}(\.[0-9]{{1,{_MOST_DECIMALS}}})?")
 _DAY = timedelta(days=1)
 
 
@@ -83,10 +85,16 @@ class RuleTerms:
         return self.measure in COST_TITLES
 
     def format(self, figure: Decimal) -> str:
-        if self.measure in MONEY:
-            return f"{figure:,.2f} {self.currency}"
-        text = f"{figure:,.2f}".rstrip("0").rstrip(".")
-        return f"{text} %" if self.measure in PERCENTAGES else text
+        """Return a figure with its unit: as many decimals as show on which side of the threshold it is."""
+        is_money = self.measure in MONEY
+        decimals = find_decimals(self.currency) if is_money else 2
+        is_near = round(figure, decimals) == round(self.threshold, decimals)
+        text = f"{figure:,.{_MOST_DECIMALS if is_near else decimals}f}"
+        whole, _, fraction = text.partition(".")
+        fraction = fraction.rstrip("0").ljust(decimals if is_money else 0, "0")
+        number = f"{whole}.{fraction}" if fraction else whole
+        unit = self.currency if is_money else "%" if self.measure in PERCENTAGES else ""
+        return f"{number} {unit}".rstrip()
 
     def find_days(self, today: date) -> tuple[date, date]:
         """Return the first and the last day of the period."""

@@ -28,6 +28,7 @@ MOST_AT_ONCE = 20
 PAUSES = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 15, 60, 180, 360, 720))
 """Between attempts: about a day in all."""
 KEPT = timedelta(days=30)
+_PREFIXES = {StepKind.WORSENED: "Worse: ", StepKind.RETURNED: "Again: "}
 
 
 class ClaimedMessage(Struct, frozen=True):
@@ -76,14 +77,16 @@ def alert_notice(space: Space, step: AlertStep) -> Notice:
     text, base = TEXTS[step.rule], f"/console/spaces/{space.id}"
     moment = f"{format_day_and_time(step.at.astimezone(space.zone))} ({space.timezone})"
     if step.step is StepKind.ENDED:
+        headline = f"{'Ended' if step.cause else 'Resolved'}: {step.title}"
+        back_to_normal = [f"{space.name}: back to normal since {moment}."]
         return Notice(
-            subject=f"[{space.name}] Resolved: {step.title}",
-            headline=f"Resolved: {step.title}",
-            paragraphs=[f"{space.name}: back to normal since {moment}."],
+            subject=f"[{space.name}] {headline}",
+            headline=headline,
+            paragraphs=[f"{space.name}, {moment}", step.cause] if step.cause else back_to_normal,
             link=f"{base}/alerts",
             link_text="View the history",
         )
-    prefix = "Worse: " if step.step is StepKind.WORSENED else ""
+    prefix = _PREFIXES.get(step.step, "")
     return Notice(
         subject=f"[{space.name}] {prefix}{step.title}",
         headline=f"{prefix}{step.title}",
