@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 
 import psycopg
@@ -47,8 +47,10 @@ def note_currency(stage: Stage, currency: str, moment: datetime) -> None:
     [
         ("1000", "NOK", ("1,000.00 NOK", "150.00 USD in reports", "(150.00 USD)")),
         ("-0.1", "NOK", ("-0.10 NOK", "-0.02 USD in reports", "(-0.02 USD)")),
-        ("5", "XAF", ("5.00 XAF", "not counted in reports", "(not counted in reports)")),
+        ("5", "XAF", ("5 XAF", "not counted in reports", "(not counted in reports)")),
         ("100000000000000", "USD", ("100,000,000,000,000.00 USD", "too large", "(not counted in reports)")),
+        ("12.345", "KWD", ("12.345 KWD", "not counted in reports", "(not counted in reports)")),
+        ("1980", "JPY", ("1,980 JPY", "not counted in reports", "(not counted in reports)")),
         ("7", "USD", ("7.00 USD", "", "")),
         ("7", None, ("7.00 USD", "(the Space's currency)", "")),
     ],
@@ -71,6 +73,24 @@ def test_it_works(
     for path in (f"contacts/{contact_id}", f"companies/{company_id}"):
         text = page(path)
         assert f"{own_amount} {in_timelines}".strip() in text
+
+
+@pytest.mark.parametrize(
+    ("currency", "amount", "shares"),
+    [("KWD", "10.001", {"3.334", "3.333"}), ("JPY", "100", {"33.34", "33.33"}), ("JPY", "300", {"100"})],
+)
+def test_credit_adds_up_in_the_space_s_currency(
+    stage: Stage, owner: Person, currency: str, amount: str, shares: set[str]
+) -> None:
+    stage.connection.execute("UPDATE spaces SET currency = %s WHERE id = %s", (currency, stage.space_id))
+    contact_id = stage.contact()
+    for hours in (1, 2, 3):
+        stage.touchpoint(contact_id, "google_ads", occurred_at=NOON - timedelta(hours=hours))
+    event_id = stage.event(contact_id, amount=Decimal(amount))
+    text = page_text(owner.browser.get(f"/console/spaces/{stage.space_id}/events/{event_id}").text)
+    assert f"Purchase {amount} {currency}" in text
+    assert f"Each column adds up to {amount}." in text
+    assert all(f" {share} " in text for share in shares)
 
 
 def test_the_list_of_events_shows_both(stage: Stage, owner: Person) -> None:

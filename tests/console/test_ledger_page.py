@@ -68,6 +68,12 @@ def test_it_works(owner: Person, page: str, put_rows: Callable[..., None]) -> No
     assert [(row["campaign_id"], row["amount"], row["clicks"]) for row in table] == [("4711", "60", "31")]
 
 
+def test_decimals_are_the_currency_s(owner: Person, page: str, put_rows: Callable[..., None]) -> None:
+    put_rows(spend_row(13, "12.345", currency="KWD"), spend_row(12, 1980, currency="JPY"))
+    text = owner.browser.get(f"{page}?{MAY}").text
+    assert [(row[7], row[8]) for row in rows(text)] == [("12.345 KWD", "12.345"), ("1,980 JPY", "1,980")]
+
+
 def test_the_last_30_days_are_those_of_ads(owner: Person, page: str, put_rows: Callable[..., None]) -> None:
     today = datetime.now(UTC).date()
     put_rows(*({**spend_row(1, 2**ago), "date": f"{today - timedelta(days=ago)}"} for ago in (0, 29, 30)))

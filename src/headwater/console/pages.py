@@ -45,6 +45,7 @@ from headwater.http.clients import client_address
 from headwater.http.errors import FormRefused, Invalid, NotFound, Problem, Unavailable, plain
 from headwater.http.inputs.pagination import CURSOR, FOREIGN_CURSOR
 from headwater.http.refusal_log import log_refusal
+from headwater.spaces.currencies import write_amount
 
 _TITLES = {
     403: "This is not allowed",
@@ -90,7 +91,7 @@ _DATE_FORMATS = {
     "weekday": format_weekday,
     "month": format_month,
 }
-_TEMPLATES.filters.update(_DATE_FORMATS)  # type: ignore[reportUnknownMemberType] # jinja2 has no type for it
+_TEMPLATES.filters.update({**_DATE_FORMATS, "amount": write_amount})  # type: ignore[reportUnknownMemberType] # jinja2 has no type for it
 
 
 def add_templates(package: str) -> None:

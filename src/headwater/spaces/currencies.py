@@ -1,7 +1,9 @@
-"""Currencies (ISO 4217): codes of three letters in any case, and the decimals of amounts."""
+"""Currencies (ISO 4217): codes of three letters in any case, and how amounts are written."""
 
 from __future__ import annotations
 
+from decimal import ROUND_HALF_UP, Decimal
+from fractions import Fraction
 from typing import Annotated
 
 from msgspec import Meta
@@ -28,6 +30,25 @@ _WITH_THREE_DECIMALS = frozenset({"BHD", "IQD", "JOD", "KWD", "LYD", "OMR", "TND
 def find_decimals(currency: str) -> int:
     """Return 0 for JPY, 3 for KWD, and 2 for currencies that aren't listed."""
     return 0 if currency in _WITHOUT_DECIMALS else 3 if currency in _WITH_THREE_DECIMALS else 2
+
+
+def count_decimals(amount: Decimal | Fraction | int, currency: str) -> int:
+    """Return the decimals to write: the currency's, and two for parts of 1 JPY, because credit has them."""
+    decimals = find_decimals(currency)
+    is_exact = (Fraction(amount) * 10**decimals).denominator == 1
+    return decimals if is_exact else max(decimals, 2)
+
+
+def write_amount(amount: Decimal | float, currency: str) -> str:
+    """Return 1,234.50 for EUR, 1,235 for JPY, 1,234.500 for KWD."""
+    exact_amount = Decimal(str(amount))
+    step = Decimal(1).scaleb(-count_decimals(exact_amount, currency))
+    return f"{exact_amount.quantize(step, ROUND_HALF_UP):,f}"
+
+
+def format_money(amount: Decimal | float, currency: str) -> str:
+    """Return `write_amount` with the currency after it."""
+    return f"{write_amount(amount, currency)} {currency}"
 
 
 def parse_currency(text: str) -> str:

@@ -9,6 +9,7 @@ from decimal import Decimal
 from zoneinfo import ZoneInfo
 
 from headwater.base.dates import format_day, format_day_and_time
+from headwater.spaces.currencies import format_money
 from headwater.spend.changes import ChangedSpend
 from headwater.spend.platforms.registry import PLATFORMS
 
@@ -23,7 +24,7 @@ def describe_restatement(changed: ChangedSpend, timezone: str) -> str | None:
     row, amount = changed.row, Decimal(changed.row.figures[0]) / _UNITS
     platform = PLATFORMS.get(row.platform)
     title = row.platform if platform is None else platform.title
-    day, money = f"{row.date:%A}, {format_day(row.date)}", f"{abs(amount):,.2f} {row.currency}"
+    day, money = f"{row.date:%A}, {format_day(row.date)}", format_money(abs(amount), row.currency)
     if amount < 0:
         change = f"took back {money} of {day}"
     elif amount > 0:

@@ -12,7 +12,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from headwater.reports.query import OF_MONEY, Group, Measure, refuse_broken_rules
-from headwater.spaces.currencies import find_decimals
+from headwater.spaces.currencies import count_decimals
 
 COST_TITLES = {"roas": "ROAS", "cpa": "CPA", "cac": "CAC", "spend": "Ad spend", "contribution": "Profit"}
 """Figures of `GET /reports/spend`."""
@@ -87,7 +87,7 @@ class RuleTerms:
     def format(self, figure: Decimal) -> str:
         """Return a figure with its unit: as many decimals as show on which side of the threshold it is."""
         is_money = self.measure in MONEY
-        decimals = find_decimals(self.currency) if is_money else 2
+        decimals = count_decimals(figure, self.currency) if is_money else 2
         is_near = round(figure, decimals) == round(self.threshold, decimals)
         text = f"{figure:,.{_MOST_DECIMALS if is_near else decimals}f}"
         whole, _, fraction = text.partition(".")

@@ -22,6 +22,7 @@ from headwater.alerts.quality.models import (
 from headwater.database.queries import Queries, fetch_all, fetch_one
 from headwater.events.accepted import SALES_EVENTS
 from headwater.http.inputs.timerange import TimeRange
+from headwater.spaces.currencies import format_money
 from headwater.spaces.models import Space
 from headwater.spend.rates.counted_amounts import AmountRule, LeftOutReason
 from headwater.spend.rates.store import load_rates
@@ -185,7 +186,7 @@ async def read_reasons(connection: AsyncConnection, space_id: int) -> tuple[Find
 def _orders(rows: list[dict[str, Any]] | None, currency: str) -> tuple[FindingExample, ...]:
     return tuple(
         FindingExample(
-            f"{row['amount']:,.2f} {currency}",
+            format_money(row["amount"], currency),
             datetime.fromisoformat(row["event_time"]),
             row["id"],
             row["contact_id"],
@@ -196,12 +197,12 @@ def _orders(rows: list[dict[str, Any]] | None, currency: str) -> tuple[FindingEx
 
 def _money_back(amounts: list[tuple[str, str | None]], currency: str) -> str:
     return " and ".join(
-        f"{Decimal(amount):,.2f} {own_currency or currency}" for amount, own_currency in amounts
+        format_money(Decimal(amount), own_currency or currency) for amount, own_currency in amounts
     )
 
 
 def _text(kind: FindingKind, row: Any, currency: str) -> str:
-    amount = None if row.amount is None else f"{row.amount:,.2f} {row.currency or currency}"
+    amount = None if row.amount is None else format_money(row.amount, row.currency or currency)
     order = None if row.order_id is None else f"order {row.order_id}"
     delay_text = None
     if kind is FindingKind.LATE_EVENTS:

@@ -39,6 +39,7 @@ from headwater.reports.engine.report import GroupKey
 from headwater.reports.query import Group
 from headwater.reports.questions.period_spend import MILLIONTHS
 from headwater.reports.questions.spend import read_spend_query
+from headwater.spaces.currencies import format_money
 from headwater.spend.changes import ChangedSpend
 from headwater.spend.restatements import describe_restatement
 
@@ -92,7 +93,8 @@ def place_title(changed: ChangedSpend) -> str:
 
 
 def format_change_amount(changed: ChangedSpend) -> str:
-    return f"{Decimal(changed.row.figures[0]) / MILLIONTHS:+,.2f} {changed.row.currency}"
+    difference = Decimal(changed.row.figures[0]) / MILLIONTHS
+    return f"{'+' * (difference > 0)}{format_money(difference, changed.row.currency)}"
 
 
 def _query(page: ReportPage, group: Group, since: Since, **more: str) -> ChangeQuery:

@@ -15,6 +15,7 @@ from headwater.reports.engine.measures import Figure, MeasureChange, rounded
 from headwater.reports.engine.report import ReportRow
 from headwater.reports.query import DateTimeSpan, FigureColumn, Measure
 from headwater.reports.questions.shared import format_figure, number
+from headwater.spaces.currencies import count_decimals
 
 MONEY = frozenset(
     {
@@ -52,11 +53,11 @@ class Change:
     """False for words."""
 
 
-def figure(measure: Measure, value: Figure, reason: str = "") -> Markup:
+def figure(measure: Measure, value: Figure, reason: str = "", currency: str = "") -> Markup:
     """Format a figure with its exact value. `reason` says why it may be missing, unless the measure does."""
     if value is None:
         return write_missing(reason or _REASONS.get(measure, _NO_REASON))
-    return Markup('<data value="{}">{}</data>').format(digits(value), written(measure, value))
+    return Markup('<data value="{}">{}</data>').format(digits(value), written(measure, value, currency))
 
 
 def digits(value: Figure) -> str:
@@ -64,14 +65,18 @@ def digits(value: Figure) -> str:
     return f"{value.normalize():f}" if isinstance(value, Decimal) else format_figure(number(value))
 
 
-def written(measure: Measure, value: Figure) -> str:
-    """Format money to the cent, parts of events to two decimals."""
+def written(measure: Measure, value: Figure, currency: str = "") -> str:
+    """Format money with the decimals of its currency if that is given, else to the hundredth; parts of events
+    to two decimals.
+    """
     if value is None:
         return NONE
     if measure in (Measure.SHARE, Measure.CONVERSION_RATE):
         return percent(value)
     has_parts = isinstance(value, Fraction) and value.denominator > 1
     decimals = _DECIMALS.get(measure, 2 if has_parts else 0)
+    if currency and measure in MONEY:
+        decimals = count_decimals(value, currency)
     return f"{_rounded(value, decimals):,f}"
 
 

@@ -24,6 +24,7 @@ from headwater.attribution.paths.path_data import (
     read_numbers,
 )
 from headwater.database.queries import Queries, fetch_all
+from headwater.spaces.currencies import format_money
 from headwater.spaces.models import Space
 from headwater.spend.rates.counted_amounts import UNIT, AmountRule, Counted, LeftOutReason
 from headwater.spend.rates.exchange import RateTable
@@ -49,7 +50,7 @@ class LeftOutMoney(NamedTuple):
         """A sentence without its full stop."""
         return (
             f"{self.events:,} event{'' if self.events == 1 else 's'}, "
-            f"{self.amount:,.2f} {self.currency}, left out: {self.reason.words}"
+            f"{format_money(self.amount, self.currency)}, left out: {self.reason.words}"
         )
 
 
@@ -65,7 +66,7 @@ class LeftOutSpend(NamedTuple):
 
     @property
     def words(self) -> str:
-        return f"Spend of {self.amount:,.2f} {self.currency} left out: {LeftOutReason.NO_RATE.words}"
+        return f"Spend of {format_money(self.amount, self.currency)} left out: {LeftOutReason.NO_RATE.words}"
 
 
 class LeftOutAmounts(Struct, frozen=True):

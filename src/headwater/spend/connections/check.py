@@ -16,6 +16,7 @@ from psycopg import AsyncConnection
 
 from headwater.base.egress.access_tokens import AccessTokens, HttpSender, TokenKeeper
 from headwater.database.jobs.due_tasks import AccountKey
+from headwater.spaces.currencies import format_money
 from headwater.spend.connections import schedule
 from headwater.spend.connections.answers import SpendAccountAnswer, describe_account
 from headwater.spend.connections.connections import open_connection, replace_refresh_token
@@ -124,7 +125,7 @@ def _describe_spend(account: SpendAccount, rows: list[SpendRow]) -> SpendConnect
     campaigns = len({row.campaign_id for row in rows if row.amount})
     if campaigns:
         noun = "campaign" if campaigns == 1 else "campaigns"
-        spend_text = f"{campaigns} {noun} spent {spend:,.2f} {account.currency} yesterday and today."
+        spend_text = f"{campaigns} {noun} spent {format_money(spend, account.currency)} yesterday and today."
     else:
         spend_text = "No spend yesterday and today."
     return SpendConnectionCheck(
