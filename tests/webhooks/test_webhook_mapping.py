@@ -243,6 +243,29 @@ def test_the_tables_are_sound(kind: str) -> None:
     assert read_settings(kind, pairs or {"event": "purchase"})
 
 
+@pytest.mark.parametrize(
+    ("currency", "amount", "refunded"),
+    [("KWD", "3.105", "3.105"), ("USD", "10.00", "10"), ("JPY", "1601", "1601")],
+)
+def test_a_converted_refund_has_the_decimals_of_its_currency(
+    currency: str, amount: str, refunded: str
+) -> None:
+    """So a refund of the whole order leaves nothing of it."""
+    total = {
+        "shop_money": {"amount": amount, "currency_code": currency},
+        "presentment_money": {"amount": "9.37", "currency_code": "EUR"},
+    }
+    transaction = {"id": 9, "amount": "9.37", "currency": "EUR", "kind": "refund", "status": "success"}
+    body = {
+        "id": 5,
+        "order_id": 7,
+        "transactions": [transaction],
+        "refund_line_items": [{"subtotal_set": total}],
+    }
+    refund = map_refund("shopify", body, headers={"X-Shopify-Topic": "refunds/create"})
+    assert (refund["currency"], refund["statements"]) == (currency, [{"item": "9", "amount": refunded}])
+
+
 def test_a_refund_in_the_buyer_s_currency_is_read_in_the_shop_s() -> None:
     """The shop's amount comes from the transaction, or else from the exchange rate of one of the refund's
     lines.

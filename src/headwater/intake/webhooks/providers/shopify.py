@@ -25,6 +25,7 @@ from headwater.intake.webhooks.providers.provider import (
 )
 from headwater.intake.webhooks.signatures import check_base64
 from headwater.intake.webhooks.values import to_number
+from headwater.spaces.currencies import find_decimals
 
 _NOTES = ("note_attributes", "name")
 _UNIQUE_TOPICS = ("/create", "/paid")
@@ -188,7 +189,7 @@ def _in_shop_currency(transaction: dict[str, Any], rates: dict[str, _Rate]) -> t
     rate = rates.get(currency) if isinstance(currency, str) else None
     if rate is None:
         return amount, currency
-    return round(to_number(amount) * rate.shops / rate.buyers, 2), rate.currency
+    return round(to_number(amount) * rate.shops / rate.buyers, find_decimals(rate.currency)), rate.currency
 
 
 class _Rate(NamedTuple):
