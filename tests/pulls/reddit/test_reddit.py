@@ -28,6 +28,8 @@ LIMIT = {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "12.5"}
 def test_it_works(pulls: Pulls) -> None:
     platform = check_first_pull(pulls, REDDIT)
     assert any("page.token" in request.target for request in platform.requests)
+    lists = [request.target for request in platform.requests if request.method == "GET"]
+    assert len(lists) == len(set(lists)), "lists of names are fetched once per pull"
 
 
 def test_corrections(pulls: Pulls) -> None:

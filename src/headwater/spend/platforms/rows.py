@@ -89,12 +89,12 @@ def read_name(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def read_money(value: Any) -> Decimal:
-    """Read an amount, a number or its text. Not below 0."""
+def read_money(value: Any, parts: Decimal = Decimal(1)) -> Decimal:
+    """Read an amount in `parts` of a currency unit, a number or its text. Not below 0."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise TypeError("an amount is missing")
     try:
-        amount = Decimal(str(value))
+        amount = Decimal(str(value)) / parts
     except InvalidOperation:
         raise ValueError("an amount is not a number") from None
     if not amount.is_finite() or not 0 <= amount <= MAX_NUMBER:
@@ -104,9 +104,7 @@ def read_money(value: Any) -> Decimal:
 
 def read_micros(value: Any) -> Decimal:
     """Read an amount in millionths. Not below 0."""
-    if isinstance(value, bool) or not isinstance(value, str | int):
-        raise TypeError("an amount is missing")
-    return read_money(str(Decimal(int(value)) / MILLION))
+    return read_money(value, MILLION)
 
 
 def read_count(value: Any) -> int:

@@ -20,6 +20,7 @@ from headwater.spend.platforms.platform import (
     Exchange,
     Fault,
     Level,
+    Listed,
     PullLimits,
     ReportRequest,
     SpendAccount,
@@ -116,7 +117,7 @@ def _read_pages(request: EgressRequest) -> Exchange[list[dict[str, Any]]]:
     """Fetch all pages. Of the next page's address only the query is used, which can't lead elsewhere."""
     bodies: list[dict[str, Any]] = []
     while True:
-        body = yield request
+        body = yield Listed(request) if request.method == "GET" else request
         bodies.append(body)
         query = urlsplit(str(get_nested(body, "pagination", "next_url") or "")).query
         if not query:
