@@ -248,6 +248,7 @@ TAKEN = {"events_received": 2, "messages": [], "fbtrace_id": "A1"}
             for subcode in (2804003, 2804009, 2804001, 2804007, 2804016, 2804048)
         ],
         (answer(400, failure(100, 33)), CredentialsRefused),
+        *[(answer(400, failure(code)), CredentialsRefused) for code in (10, 102, 190, 200, 273, 299)],
         (answer(401, failure(190)), CredentialsRefused),
         (answer(403, failure(200)), CredentialsRefused),
         (answer(400, failure(100, is_transient=True)), CallDeferred),

@@ -169,7 +169,7 @@ def body(code: object) -> dict[str, Any]:
         (answer(200, body(20001)), Bisect),
         (answer(200, body(40001)), CredentialsRefused),
         (answer(200, body(40002)), Bisect),
-        (answer(200, body(40100)), CallDeferred),
+        *[(answer(200, body(code)), CallDeferred) for code in (40016, 40100, 40133)],
         (answer(200, body(40105)), CredentialsRefused),
         (answer(200, body(40900)), Bisect),
         (answer(200, body(50000)), CallDeferred),

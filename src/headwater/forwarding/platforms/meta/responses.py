@@ -14,7 +14,7 @@ from headwater.forwarding.platforms.responses import by_status, refused
 
 PERMANENT = frozenset({3, 100, 105, 294})
 THROTTLED = frozenset({4, 17, 80003})
-CREDENTIALS = frozenset({190, 200})
+CREDENTIALS = frozenset({10, 102, 190, *range(200, 300)}) - PERMANENT
 """An invalid token, or no access to the dataset."""
 NO_SUCH_DATASET = 33
 """Subcode of 100: no such dataset, or no access."""

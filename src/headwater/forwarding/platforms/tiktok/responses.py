@@ -20,7 +20,10 @@ OK = 0
 PARTLY = 20001
 FORBIDDEN = 40001
 INVALID = 40002
-THROTTLED = 40100
+THROTTLED = frozenset({40016, 40100, 40133})
+"""Limits of the app, the token and the advertiser."""
+ABOUT_TOKENS = 401
+"""The first digits of codes about tokens."""
 
 
 def classify(answer: EgressResponse, count: int) -> Verdict:
@@ -42,9 +45,9 @@ def classify(answer: EgressResponse, count: int) -> Verdict:
 
 
 def _judge(code: int, text: str, answer: EgressResponse, count: int) -> Verdict:
-    if code == THROTTLED:
+    if code in THROTTLED:
         return CallDeferred(text)
-    if code == FORBIDDEN or code // 100 == THROTTLED // 100:
+    if code == FORBIDDEN or code // 100 == ABOUT_TOKENS:
         # An invalid token, or no permission for this pixel.
         return CredentialsRefused(text)
     if code == INVALID or code // 1000 == INVALID // 1000:
