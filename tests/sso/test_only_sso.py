@@ -199,6 +199,16 @@ def test_earlier_sessions_end(desk: Desk, terminal: Terminal, chief: User, space
     assert desk.console().log_in(other_user).status_code == 200
 
 
+@pytest.mark.usefixtures("required_provider")
+def test_a_login_that_was_under_way(desk: Desk, chief: User, space_id: int) -> None:
+    """A password that was checked before gives no session afterwards."""
+    for user, status in ((desk.accounts.member(space_id), 303), (chief, 200)):
+        token, _ = desk.accounts.run(lambda c, user=user: open_session(c, user.id))
+        browser = desk.browser()
+        browser.cookies.set("headwater_session", token)
+        assert browser.get("/console/account").status_code == status
+
+
 def test_no_password_is_chosen_elsewhere(desk: Desk, required_provider: FakeProvider, space_id: int) -> None:
     """Passwords can't be set by an invitation or on the account page."""
     link, _ = desk.accounts.run(lambda c: invite(c, space_id, f"new@{DOMAIN}", Role.ADMIN, None))

@@ -6,7 +6,8 @@ VALUES (%(token_hash)s, %(user_id)s, %(device)s, now() + %(lifetime)s,
 
 -- name: fetch
 -- The session of a token, with its user. Its use is recorded at most once a minute. A user with a second factor
--- has no session that began with a password alone.
+-- has no session that began with a password alone, and a user who must log in with single sign-on none that
+-- began otherwise, even if its login was under way when this was required.
 WITH seen AS (
     UPDATE sessions SET last_seen_at = now()
     WHERE token_hash = %(token_hash)s AND expires_at > now()
@@ -24,7 +25,9 @@ CROSS JOIN LATERAL (
 ) f
 WHERE s.token_hash = %(token_hash)s AND s.expires_at > now()
   AND s.last_seen_at > now() - %(idle)s AND u.disabled_at IS NULL
-  AND (s.provider IS NOT NULL OR s.factor_at IS NOT NULL OR NOT f.has_factor);
+  AND (s.provider IS NOT NULL OR s.factor_at IS NOT NULL OR NOT f.has_factor)
+  AND (s.provider IS NOT NULL OR NOT EXISTS (SELECT FROM sso_password_users)
+    OR EXISTS (SELECT FROM sso_password_users o WHERE o.user_id = s.user_id));
 
 -- name: hold
 -- By a change, because rows of a table that every node of a cluster has can't be locked otherwise.
