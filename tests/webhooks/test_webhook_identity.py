@@ -4,17 +4,29 @@ make another event from it.
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hmac
 import json
 import time
+from collections import Counter
 from typing import Any
 
+import psycopg
 import pytest
 
 from headwater.cli import main
+from headwater.intake.webhooks import deliveries
 from headwater.intake.webhooks.interpretation import check_signature
-from headwater.intake.webhooks.models import ReadContext, UnverifiedRequest, WebhookRequest, WebhookSettings
+from headwater.intake.webhooks.models import (
+    ReadContext,
+    Status,
+    UnverifiedRequest,
+    WebhookRequest,
+    WebhookSettings,
+)
+from headwater.spaces.models import Space
+from headwater.spaces.spaces import fetch_space
 from tests.support.webhook_samples.shopify import ORDER, REFUND
 from tests.support.webhook_samples.woocommerce import WOO
 from tests.support.webhooks import SECRET, Hook, Hooks, read
@@ -172,6 +184,29 @@ def test_a_replay_keeps_the_key_of_the_event_that_was_made(
     space = str(hook.stage.space_id)
     assert main(["webhook", "replay", "--space", space, str(delivery_id)]) == 0
     assert count_events(hook) == 1
+
+
+def test_deliveries_trimmed_during_a_replay_of_all_are_skipped(
+    webhooks: Hooks, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """New deliveries push out the oldest, which are replayed first."""
+    hook = webhooks.generic()
+    for _ in range(2):
+        hook.deliver({"amount": 5})
+    first, second = hook.deliveries("id")
+
+    async def trim_meanwhile(connection: psycopg.AsyncConnection, space_id: int) -> Space:
+        hook.stage.connection.execute("DELETE FROM webhook_deliveries WHERE id = %s", (first,))
+        return await fetch_space(connection, space_id)
+
+    monkeypatch.setattr(deliveries, "fetch_space", trim_meanwhile)
+
+    async def replay_all() -> Counter[Status]:
+        async with await psycopg.AsyncConnection.connect(database_url) as connection:
+            return await deliveries.replay_failed(connection, hook.stage.space_id, hook.id)
+
+    assert asyncio.run(replay_all()) == {Status.REFUSED: 1}
+    assert hook.deliveries("id") == [second]
 
 
 @pytest.mark.parametrize("topic", ["ada@example.com", "+49 170 1234567", "Ada"])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -18,7 +19,7 @@ from psycopg.types.json import Jsonb
 
 from headwater.base.masking import Mask
 from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
-from headwater.http.errors import Conflict, require_found
+from headwater.http.errors import Conflict, NotFound, require_found
 from headwater.intake.inbox.accepted_rows import AcceptedRows, append
 from headwater.intake.webhooks.drafts import Draft, make_draft
 from headwater.intake.webhooks.interpretation import finish, list_needed_headers
@@ -182,13 +183,16 @@ def make_inbox_rows(outcome: WebhookOutcome) -> tuple[list[str], list[bytes]]:
 
 
 async def replay_failed(connection: AsyncConnection, space_id: int, webhook_id: int) -> Counter[Status]:
-    """Replay refused and paused deliveries, oldest first. Raises NotFound."""
+    """Replay refused and paused deliveries, oldest first, except those trimmed or erased meanwhile. Raises
+    NotFound.
+    """
     await fetch_webhook(connection, space_id, webhook_id)
     values = {"space_id": space_id, "webhook_id": webhook_id}
     outcomes: Counter[Status] = Counter()
     for (delivery_id,) in await fetch_all(connection, queries["failed"], values):
-        outcome, _ = await replay_delivery(connection, space_id, delivery_id)
-        outcomes[outcome.status] += 1
+        with suppress(NotFound):
+            outcome, _ = await replay_delivery(connection, space_id, delivery_id)
+            outcomes[outcome.status] += 1
     return outcomes
 
 
