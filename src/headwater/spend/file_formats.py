@@ -9,7 +9,8 @@ from msgspec import Struct
 Aliases = Mapping[str, tuple[str, ...]]
 
 HIERARCHY: Aliases = {
-    "account_id": ("accountid", "customerid", "adaccountid", "accountnumber"),
+    # Not Microsoft's account number: its API names an account by another one.
+    "account_id": ("accountid", "customerid", "adaccountid"),
     "campaign_id": ("campaignid",),
     "campaign_name": ("campaignname", "campaign"),
     "adset_id": ("adgroupid", "adsetid", "adsquadid"),

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
+from headwater.database.pool import Database
 from headwater.spend.connections.leases import open_secrets
+from headwater.spend.ledger import put_report
+from headwater.spend.models import SpendRow
 from tests.pulls import checks
 from tests.pulls.books import Books, fill
 from tests.pulls.microsoft.pretend import CUSTOMER, EXPIRED, POLL, SECRETS, PretendMicrosoft, error, pack
-from tests.pulls.staging import KEY, TODAY, AccountKey, Pulls
+from tests.pulls.staging import KEY, NOW, TODAY, AccountKey, Pulls
 from tests.support.fake_platform import Answer
+from tests.support.reading_files import read_at_a_terminal
+from tests.support.reading_fixtures import Api
 from tests.support.wire import ReceivedRequest
 
 SETTINGS = {"account_id": "1234567890", "customer_id": CUSTOMER}
@@ -26,6 +32,30 @@ def test_it_works(pulls: Pulls) -> None:
     assert first[10:12] == (1, 0)
     report = next(request.json()["ReportRequest"] for request in platform.requests if b"Time" in request.body)
     assert report["Time"]["ReportTimeZone"] == "AmsterdamBerlinBernRomeStockholmVienna"
+
+
+def test_an_imported_export_is_not_counted_again(pulls: Pulls, api: Api) -> None:
+    """Exports name an account by its number, which is not its id."""
+    books, day = fill(Books(), TODAY, days=3), TODAY - timedelta(days=1)
+    lines = ["Gregorian date,Account number,Campaign ID,Campaign name,Currency code,Impressions,Clicks,Spend"]
+    lines += [
+        f"{day},X0001,{place.campaign},Name,EUR,{spent.impressions},{spent.clicks},{spent.amount}"
+        for _, place, spent in books.campaign_rows(day, day)
+    ]
+    rows, refused = read_at_a_terminal("spend", "\n".join(lines).encode())
+    assert not refused
+    with checks.serve_platform(pulls, MICROSOFT, PretendMicrosoft(books)):
+        MICROSOFT.connect(pulls)
+        pulls.pull()
+    pulls.run(lambda database: _store(database, pulls.stage.space_id, rows))
+    params = {"start_date": f"{day} 00:00:00", "end_date": f"{day} 23:59:59", "currency": "EUR"}
+    report = api.get("/reports/spend", params=params | {"group_by": "platform"}).json()
+    assert report["totals"]["spend"] == float(books.total(day, day))
+
+
+async def _store(database: Database, space_id: int, rows: list[SpendRow]) -> None:
+    async with database.transaction() as connection:
+        await put_report(connection, space_id, rows, NOW)
 
 
 def test_corrections(pulls: Pulls) -> None:
