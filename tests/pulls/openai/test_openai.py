@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import date, timedelta
 
 import pytest
 
-from tests.pulls.books import Books, fill
+from tests.pulls.books import AdPlace, Books, fill
 from tests.pulls.checks import (
     Subject,
     check_books,
@@ -23,12 +23,31 @@ from tests.pulls.checks import (
 from tests.pulls.openai.pretend import KEY, PretendOpenAI, error
 from tests.pulls.staging import TODAY, Pulls
 from tests.support.fake_platform import Answer
+from tests.support.reading_fixtures import Api
 
 OPENAI = Subject("openai", {}, {"api_key": KEY}, PretendOpenAI)
 
 
 def test_it_works(pulls: Pulls) -> None:
     check_first_pull(pulls, OPENAI)
+
+
+def test_an_account_is_the_same_by_every_way_in(pulls: Pulls, api: Api) -> None:
+    """OpenAI's ids look like Meta's, whose prefix is left out of spend that is sent or looked for."""
+    books = fill(Books(account="act_1234567890"), TODAY, days=2)
+    with serve_platform(pulls, OPENAI, PretendOpenAI(books)):
+        OPENAI.connect(pulls)
+        pulls.pull()
+    row = {"date": f"{TODAY}", "platform": "openai", "account_id": books.account, "campaign_id": "13"}
+    spent = books.figures[TODAY, AdPlace("13")]
+    sent = api.send("PUT", "/spend", json={"spend": [row | {"amount": f"{spent.amount}", "currency": "EUR"}]})
+    assert sent.status_code == 200, sent.text
+    assert pulls.total() == books.total(TODAY - timedelta(days=1), TODAY)
+    params = {"start_date": f"{TODAY}", "end_date": f"{TODAY}", "account_id": books.account}
+    listed = api.get("/spend", params=params).json()["data"]
+    assert {(row["campaign_id"], row["ad_id"]) for row in listed} >= {("13", None), ("11", "1111")}
+    assert len(pulls.rows()) == len({row[:6] for row in pulls.rows()})
+    assert {row[2] for row in pulls.rows()} == {"1234567890"}
 
 
 def test_corrections(pulls: Pulls) -> None:

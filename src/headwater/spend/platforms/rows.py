@@ -10,6 +10,7 @@ from datetime import date
 from decimal import ROUND_HALF_EVEN, Decimal, InvalidOperation
 from typing import Any, NamedTuple
 
+from headwater.sources.ad_platforms import normalize_account
 from headwater.spaces.currencies import parse_currency
 from headwater.spaces.settings_input import zone_names
 from headwater.spend.inputs import MAX_LENGTH, MAX_NUMBER, STEP
@@ -37,11 +38,13 @@ class Figures(NamedTuple):
 
 
 def make_account(account_id: str, name: Any, currency: Any, timezone: Any) -> SpendAccount:
-    """Build an account. A time zone that is not an IANA one is left out."""
+    """Build an account, with the id that sent and imported spend has. A time zone that is not an IANA one is
+    left out.
+    """
     if not isinstance(currency, str):
         raise TypeError("a currency is missing")
     zone = timezone if isinstance(timezone, str) and timezone in zone_names() else None
-    return SpendAccount(account_id, read_name(name), parse_currency(currency), zone)
+    return SpendAccount(normalize_account(account_id), read_name(name), parse_currency(currency), zone)
 
 
 def make_row(platform: str, account: SpendAccount, day: date, place: AdPlace, figures: Figures) -> SpendRow:
