@@ -194,6 +194,11 @@ def test_everything_of_forwarding() -> None:
     assert outcomes == [*DELIVERY_STATUSES, *SkipReason]
 
 
+def test_every_spend_platform_has_a_guide() -> None:
+    guides = re.findall(r"^### Connect (.+)$", (DOCS / "spend.md").read_text(), re.MULTILINE)
+    assert set(guides) == {platform.title for platform in SPEND_PLATFORMS.values()}
+
+
 def test_every_dependency_has_its_reason() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     requirements = project["project"]["dependencies"] + project["dependency-groups"]["dev"]
