@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal
+from operator import attrgetter
 from typing import Any, Literal, NamedTuple
 
 import msgspec
@@ -103,7 +104,7 @@ async def record(
         **lease.values(),
         "now": call.now,
         # In the order of corrections, which lock the same deliveries.
-        "rows": rows(sorted(call.deliveries, key=lambda delivery: delivery.id)),
+        "rows": rows(sorted(call.deliveries, key=attrgetter("id"))),
         "ids": [delivery.id for delivery in call.deliveries],
         "http_status": call.http_status,
         "answer": call.answer,
