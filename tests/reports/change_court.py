@@ -73,7 +73,9 @@ class Case:
             return True
 
 
-def tally_changes(changes: Any, plans: Any, _families: Any, _between: range, read_amount: Any) -> Any:
+def tally_changes(
+    changes: Any, plans: Any, _families: Any, _between: range, read_amount: Any, *_: Any
+) -> Any:
     """Return the sums by cause, and the events at each moment, in a form that can be compared."""
     causes = {
         str(cause): sorted(_tally(chunk.groups) for chunk in parts.pieces)
@@ -242,7 +244,8 @@ class ChangeCourt:
 
             def split_up(*arguments: Any) -> Any:
                 sums = right(*arguments)
-                self.cases.append(Case(arguments, tally_changes(sums, *arguments)))
+                unlimited = (*arguments[:-1], lambda: None)
+                self.cases.append(Case(unlimited, tally_changes(sums, *arguments)))
                 return sums
 
             patch.setattr(credit, "split_up", split_up)

@@ -73,8 +73,8 @@ def _count_later_changes(patch: pytest.MonkeyPatch) -> None:
     """Changes after the later snapshot count, too."""
     right = event_sums.split_up
 
-    def split_up(plans: Any, families: Any, moments: range, read_amount: Any) -> Any:
-        return right(plans, families, range(moments.start, NEVER), read_amount)
+    def split_up(plans: Any, families: Any, moments: range, *arguments: Any) -> Any:
+        return right(plans, families, range(moments.start, NEVER), *arguments)
 
     patch.setattr("headwater.reports.changes.credit.split_up", split_up)
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import csv
 import io
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from types import SimpleNamespace
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -15,7 +17,9 @@ import psycopg
 import pytest
 
 from headwater.attribution.history.revisions import begin_era, forget
+from headwater.attribution.history.states import FamilyHistory, Transition
 from headwater.intake.merging.unmerge import unmerge
+from headwater.reports.engine import report_reader
 from headwater.spend.rates.store import ReferenceRate, put_reference_rates
 from tests.support.factories import Stage as SpaceStage
 from tests.support.pipeline import DAY, T0, Stage, event, touch
@@ -80,6 +84,26 @@ def test_it_works(api: Api, shop: Stage) -> None:
         {"source": "email", "credited_revenue": 50},
         {"source": "google_ads", "credited_revenue": -50},
     ]
+
+
+def test_time_is_over_between_events(api: Api, shop: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    snapshot = read(api)
+    shop.run(*(event(**ADA, amount="20") for _ in range(3)))
+    passed_seconds = 0.0
+    transitions = FamilyHistory.transitions
+
+    def list_slowly(history: FamilyHistory, first: int) -> Iterator[Transition]:
+        nonlocal passed_seconds
+        for transition in transitions(history, first):
+            passed_seconds += report_reader.SECONDS / 2
+            yield transition
+
+    clock = SimpleNamespace(monotonic=lambda: time.monotonic() + passed_seconds)
+    monkeypatch.setattr(report_reader, "time", clock)
+    monkeypatch.setattr(FamilyHistory, "transitions", list_slowly)
+    status, body = refusal(api, snapshot, {})
+    assert (status, body["message"]) == (422, "This report takes too long. Narrow the range.")
+    assert passed_seconds == report_reader.SECONDS
 
 
 @pytest.mark.usefixtures("shop")

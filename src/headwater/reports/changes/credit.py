@@ -251,7 +251,7 @@ async def load_changes(
     first, last = snapshots.start.point.revision, snapshots.end.point.revision
     moments = range(MOMENTS * (first + 1) - 1, MOMENTS * (last + 1))
     latest = [period_plan.plan for period_plan in versions[-1]]
-    events = await run_in_thread(split_up, latest, families, moments, amounts[-1])
+    events = await run_in_thread(split_up, latest, families, moments, amounts[-1], reader.require_time)
     states = (
         {event_id: event.start for event_id, event in events.states.items()},
         {event_id: event.end for event_id, event in events.states.items()},
@@ -260,6 +260,7 @@ async def load_changes(
 
     def sums_at(index: int, states: Mapping[int, EventState | None]) -> list[list[BatchSums]]:
         """Return the sums under some terms, with changed events in other states."""
+        reader.require_time()
         version = [period_plan.plan for period_plan in versions[index]]
         subtracted_sums = add_up_states(version, current_states, amounts[index], negated=True)
         former_sums = add_up_states(version, _stored(states), amounts[index])

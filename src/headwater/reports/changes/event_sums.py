@@ -174,12 +174,19 @@ class ChangedEvents(Struct, frozen=True):
 
 
 def split_up(
-    plans: Sequence[Plan], families: Iterable[Family], between: range, amount_of: AmountOf
+    plans: Sequence[Plan],
+    families: Iterable[Family],
+    between: range,
+    amount_of: AmountOf,
+    require_time: Callable[[], object],
 ) -> ChangedEvents:
-    """Explain reports about the same events. Raises ReportTooLarge."""
+    """Explain reports about the same events. Raises ReportTooLarge, as `require_time` does, which is called for
+    every transition: one of a long path takes a millisecond.
+    """
     states: dict[int, EventStates] = {}
     by_cause: dict[ChangeCause, list[Transition]] = {}
     for transition in _transitions(plans, families, between.start):
+        require_time()
         latest = transition.after or transition.before
         assert latest is not None, "a transition has a state"
         event = states.setdefault(
@@ -189,10 +196,10 @@ def split_up(
         if transition.moment < between.stop:
             event.end = transition.after
             by_cause.setdefault(transition.cause, []).append(transition)
-    causes = {
-        cause: [_sum_cause(plan, transitions, amount_of) for plan in plans]
-        for cause, transitions in by_cause.items()
-    }
+    causes: dict[ChangeCause, list[CauseSums]] = {}
+    for cause, transitions in by_cause.items():
+        require_time()
+        causes[cause] = [_sum_cause(plan, transitions, amount_of) for plan in plans]
     return ChangedEvents(states, causes)
 
 

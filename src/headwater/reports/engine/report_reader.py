@@ -147,11 +147,16 @@ class ReportReader:
         self._patience = float("inf")
         """The statement timeout in seconds."""
 
-    async def bound_time(self) -> None:
-        """Limit further statements. Raises ReportTooLarge without time left."""
+    def require_time(self) -> float:
+        """Return the seconds left. Raises ReportTooLarge if there are none."""
         remaining_seconds = self._deadline - time.monotonic()
         if remaining_seconds <= 0:
             raise ReportTooLarge
+        return remaining_seconds
+
+    async def bound_time(self) -> None:
+        """Limit further statements. Raises ReportTooLarge without time left."""
+        remaining_seconds = self.require_time()
         if remaining_seconds < self._patience - _PATIENCE_STEP:
             self._patience = remaining_seconds
             patience = {"patience": str(round(1_000 * remaining_seconds))}
