@@ -9,8 +9,11 @@ from typing import Any
 import pytest
 
 from headwater.base.settings import Settings
+from headwater.cli.service import backups
 from headwater.operations.backups import journal
+from headwater.operations.backups.dump import make_backup
 from headwater.operations.backups.journal_duty import JournalKeeper, refresh
+from headwater.operations.backups.manifest import Manifest
 from tests.backups.conftest import BOB, Databases, Installation
 
 Run = Callable[..., dict[str, Any]]
@@ -71,6 +74,23 @@ def test_one_that_was_only_requested_is_in_it(installation: Installation, folder
     keep(installation, keeper)
     assert path.stat().st_size == size, "each once"
     installation.connection.execute("DELETE FROM erasures WHERE erased_at IS NULL")
+
+
+@pytest.mark.usefixtures("databases")
+def test_a_person_erased_during_a_backup_is_in_its_journal(
+    installation: Installation, folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also without a worker."""
+
+    def erase_meanwhile(*arguments: Any, **options: Any) -> Manifest:
+        manifest = make_backup(*arguments, **options)
+        installation.erase(installation.bob)
+        return manifest
+
+    monkeypatch.setattr(backups, "make_backup", erase_meanwhile)
+    run("backup", folder)
+    erasures = journal.read(folder / journal.NAME).erasures
+    assert any(erasure.contact_ids == [installation.bob] and erasure.erased_at for erasure in erasures)
 
 
 def test_without_a_journal_it_is_refused(
