@@ -23,6 +23,10 @@ PREFIX = "HEADWATER_"
 _PLATFORM_URL = re.compile(PREFIX + "([A-Z]+(?:_ADS|_OFFLINE)?(?:_SPEND)?)_URL")
 """A platform's own variable; this package doesn't know the platforms."""
 STORAGE_SCHEMES = ("s3", "gs", "az")
+_HOST = re.compile(r"[a-z0-9._-]+|[0-9a-f:.]*:[0-9a-f:.]*", re.ASCII)
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+MAX_DAYS = 36_500
+"""A century. Dates before the year 1 do not exist."""
 MERGE_ALERT = 500
 """Merges per hour: more than manual corrections and logins on second devices cause."""
 TAKEN = (
@@ -30,6 +34,7 @@ TAKEN = (
     "console",
     "docs",
     "downloads",
+    "favicon.ico",
     "ga4",
     "healthz",
     "login",
@@ -40,6 +45,7 @@ TAKEN = (
     "public-api",
     "readyz",
     "segment",
+    "shared",
     "webhooks",
 )
 
@@ -180,12 +186,21 @@ def _base_url(text: str) -> str:
         raise ValueError("must be an http:// or https:// origin")
     if parts.path or parts.query or parts.fragment or parts.username:
         raise ValueError("must be an origin without a path or trailing slash")
+    if not _HOST.fullmatch(parts.hostname):
+        raise ValueError("must have a host name in ASCII; write other letters as xn--…")
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    port = "" if parts.port in (None, _DEFAULT_PORTS[parts.scheme]) else f":{parts.port}"
+    # Browsers send their origin in this form, with which it is compared.
+    if text != (origin := f"{parts.scheme}://{host}{port}"):
+        raise ValueError(f"must be written as browsers do: {origin}")
     return text
 
 
 def _path(text: str) -> str:
     if not re.fullmatch("(/[A-Za-z0-9._~-]+)+", text, re.ASCII):
         raise ValueError("must be a path of letters, digits and - . _ ~, such as /t.js")
+    if {".", ".."} & {*text.split("/")}:
+        raise ValueError("must not contain /./ or /../, which browsers remove")
     if text.split("/")[1] in TAKEN:
         raise ValueError(f"must not begin with /{text.split('/')[1]}, which Headwater itself uses")
     return text
@@ -240,6 +255,12 @@ def _networks(text: str) -> tuple[IPv4Network | IPv6Network, ...]:
 def _count(text: str) -> int:
     if not re.fullmatch("[0-9]{1,9}", text, re.ASCII) or int(text) < 1:
         raise ValueError("must be a whole number from 1 to 999999999")
+    return int(text)
+
+
+def _days(text: str) -> int:
+    if not re.fullmatch("[0-9]{1,5}", text, re.ASCII) or not 1 <= int(text) <= MAX_DAYS:
+        raise ValueError(f"must be a whole number of days from 1 to {MAX_DAYS}")
     return int(text)
 
 
@@ -348,7 +369,7 @@ READERS = {
     "notify_hosts": _private_hosts,
     "sso_hosts": _private_hosts,
     "require_second_factor": _yes_or_no,
-    "audit_days": _count,
+    "audit_days": _days,
     "audit_syslog": _syslog_url,
     "audit_otlp_url": _otlp_url,
     "audit_otlp_headers": _headers,
