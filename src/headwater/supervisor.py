@@ -103,7 +103,10 @@ class Supervisor:
             self._stop()
 
     def _begin(self) -> None:
-        self._prepare_database()
+        with self.wakeups.interruptible():
+            self._prepare_database()
+        if self.wakeups.stopping:
+            return
         for name, child in self._make_children().items():
             self._watch(name, child)
         self._wait_until_ready()
@@ -118,7 +121,7 @@ class Supervisor:
         settings = self.plan.settings
         url = settings.database_url
         if url is None:
-            embedded = Embedded(settings.data_dir)
+            embedded = self.embedded = Embedded(settings.data_dir)
             note(self.log, "starting", data=str(settings.data_dir))
             url = embedded.start(tied=True)
             self._watch_postgresql(embedded)

@@ -18,6 +18,7 @@ from tempfile import mkdtemp
 from urllib.parse import quote
 
 import psycopg
+from psycopg.pq import PGconn, Ping
 
 from headwater.base.files import OURS_ALONE, close_to_others, make_private, sync_directory, write_private
 from headwater.base.succession import InheritedProcess, Process
@@ -43,6 +44,8 @@ PASSING_THROUGH = 0o711
 _BUILDING = "postgresql.new-"
 """The start of the name of a cluster that is being made."""
 MAX_LOG_BYTES = 16 * 1024 * 1024
+ANSWER_SECONDS = 120.0
+"""How long a new server may answer nothing, not even that it is recovering."""
 
 CONFIGURATION = """
 listen_addresses = ''
@@ -282,24 +285,19 @@ class Embedded:
         with psycopg.connect(url, autocommit=True) as connection, suppress(psycopg.errors.DuplicateDatabase):
             connection.execute("CREATE DATABASE headwater")
 
-    def _wait_until_ready(self, timeout: float = 120) -> None:
-        """Wait until the server accepts connections. Crash recovery can take a while. Raises EmbeddedError if
-        the server has exited.
+    def _wait_until_ready(self) -> None:
+        """Wait until the server accepts connections. Crash recovery may take any time: interrupted, it would
+        begin again. Raises EmbeddedError if the server has exited, or does not answer at all.
         """
-        url = self.url.replace("@/headwater?", "@/postgres?")
-        deadline = time.monotonic() + timeout
-        while True:
+        url = self.url.replace("@/headwater?", "@/postgres?") + "&connect_timeout=5"
+        start = time.monotonic()
+        while (answer := PGconn.ping(url.encode())) != Ping.OK:
             if self.died():
                 log = (self.root / "postgresql.log").read_text(errors="replace")
                 raise EmbeddedError(f"PostgreSQL did not start:\n{log[-2000:]}")
-            try:
-                psycopg.connect(url, connect_timeout=5).close()
-            except psycopg.OperationalError:
-                if time.monotonic() > deadline:
-                    raise EmbeddedError("PostgreSQL did not answer in time") from None
-                time.sleep(0.02)
-            else:
-                return
+            if answer != Ping.REJECT and time.monotonic() - start > ANSWER_SECONDS:
+                raise EmbeddedError("PostgreSQL did not answer in time")
+            time.sleep(0.02)
 
     @property
     def _lock(self) -> ServerLock:

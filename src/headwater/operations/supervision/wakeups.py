@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import select
 import signal
-from contextlib import suppress
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from headwater.base.succession import RELOAD
@@ -21,6 +22,7 @@ class Wakeups:
     def __init__(self) -> None:
         self.stopping = False
         self.reloading = False
+        self._interrupts = False
         self._read, write = os.pipe()
         os.set_blocking(self._read, False)
         os.set_blocking(write, False)
@@ -34,6 +36,21 @@ class Wakeups:
             self.reloading = True
         elif number != signal.SIGCHLD:
             self.stopping = True
+            if self._interrupts:
+                self._interrupts = False  # a second signal must not interrupt the end of the block
+                raise KeyboardInterrupt
+
+    @contextmanager
+    def interruptible(self) -> Generator[None]:
+        """Leave the block at a stop signal, because it may wait for a database for any time."""
+        self._interrupts = True
+        try:
+            yield
+        except KeyboardInterrupt:
+            if not self.stopping:
+                raise
+        finally:
+            self._interrupts = False
 
     def wait(self, seconds: float | None) -> None:
         select.select([self._read], [], [], seconds)
