@@ -13,12 +13,17 @@ from headwater.operations.terminal.failure import Failure
 
 FAILED = 2
 INTERRUPTED = 130
+SESSION_VARIABLES = {"PGTZ": "UTC", "PGDATESTYLE": "ISO"}
+"""libpq's defaults for sessions of this process and its children. PostgreSQL's own can be any, and decide
+which instant a date without a zone is and what a timestamp's text looks like.
+"""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code: 0 for success, 1 for a negative answer (`queue wait` that
     timed out), 2 for a failure, with the reason on stderr.
     """
+    os.environ.update(SESSION_VARIABLES)
     words = sys.argv[1:] if argv is None else argv
     first = next((word for word in words if not word.startswith("-")), "")
     if DIRECTORY in os.environ:

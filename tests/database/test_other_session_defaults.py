@@ -1,0 +1,60 @@
+"""A PostgreSQL whose sessions begin with another time zone and another form of dates."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psycopg
+import pytest
+
+from tests.conftest import API
+from tests.support.commands import run_command
+from tests.support.preloaded import CopiedServe
+from tests.support.waiting import wait_until
+
+DAY = {"start_date": "2026-05-13 00:00:00", "end_date": "2026-05-14 00:00:00"}
+
+
+@pytest.fixture
+def url(young_url: str) -> str:
+    with psycopg.connect(young_url, autocommit=True) as connection:
+        name = connection.info.dbname
+        for setting in ("timezone = 'America/New_York'", "datestyle = 'SQL, DMY'"):
+            connection.execute(f"ALTER DATABASE {name} SET {setting}")  # pyright: ignore[reportArgumentType, reportCallIssue]
+    return young_url
+
+
+def run(url: str, *arguments: str) -> Any:
+    result = run_command(*arguments, "--json", HEADWATER_DATABASE_URL=url)
+    assert result.returncode in (0, 1), result.stderr
+    return json.loads(result.stdout)
+
+
+def test_it_works(url: str, tmp_path: Path) -> None:
+    """Data arrives, is exported, checked and backed up."""
+    variables = {"HEADWATER_DATABASE_URL": url, "HEADWATER_RATE_LIMIT_FACTOR": "1000"}
+    with CopiedServe(tmp_path / "data", **variables) as serve:
+        address = serve.url() + API
+        space_id = str(run(url, "space", "create", "--name", "Shop")["id"])
+        key = run(url, "key", "create", "--space", space_id, "--name", "k")["key"]
+        with httpx.Client(base_url=address, headers={"Authorization": f"Bearer {key}"}) as client:
+            event = {"event_name": "purchase", "email": "a@example.com", "event_time": "2026-05-13 23:30:00"}
+            assert client.post("/events/track", json=event).status_code == 202
+
+            def list_events() -> list[dict[str, Any]]:
+                answer = client.get("/events", params=DAY)
+                return answer.json()["data"]
+
+            wait_until(list_events)
+            assert [event["event_time_utc"] for event in list_events()] == ["2026-05-13T23:30:00Z"]
+            job = client.post("/contacts/exports", json={"whole_range": True}).json()
+            assert "export_id" in job, job
+            path = f"/contacts/exports/{job['export_id']}"
+            wait_until(lambda: client.get(path).json()["status"] in ("completed", "failed"))
+            assert client.get(path).json()["status"] == "completed"
+        assert run(url, "check")
+        assert run(url, "backup", str(tmp_path), "--verify")["verified"]
+        assert serve.stop() == 0
