@@ -1,8 +1,9 @@
-"""A PostgreSQL whose sessions begin with another time zone and another form of dates."""
+"""A PostgreSQL whose sessions begin with another time zone, another form of dates, or a time limit."""
 
 from __future__ import annotations
 
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,9 @@ import httpx
 import psycopg
 import pytest
 
+from headwater.database.jobs.connection import connect
+from headwater.database.migrator import LOCK, migrate
+from headwater.exports import jobs
 from tests.conftest import API
 from tests.support.commands import run_command
 from tests.support.preloaded import CopiedServe
@@ -18,12 +22,16 @@ from tests.support.waiting import wait_until
 DAY = {"start_date": "2026-05-13 00:00:00", "end_date": "2026-05-14 00:00:00"}
 
 
+def set_default(url: str, setting: str) -> None:
+    with psycopg.connect(url, autocommit=True) as connection:
+        statement = f"ALTER DATABASE {connection.info.dbname} SET {setting}"
+        connection.execute(statement)  # pyright: ignore[reportArgumentType, reportCallIssue]
+
+
 @pytest.fixture
 def url(young_url: str) -> str:
-    with psycopg.connect(young_url, autocommit=True) as connection:
-        name = connection.info.dbname
-        for setting in ("timezone = 'America/New_York'", "datestyle = 'SQL, DMY'"):
-            connection.execute(f"ALTER DATABASE {name} SET {setting}")  # pyright: ignore[reportArgumentType, reportCallIssue]
+    set_default(young_url, "timezone = 'America/New_York'")
+    set_default(young_url, "datestyle = 'SQL, DMY'")
     return young_url
 
 
@@ -58,3 +66,24 @@ def test_it_works(url: str, tmp_path: Path) -> None:
         assert run(url, "check")
         assert run(url, "backup", str(tmp_path), "--verify")["verified"]
         assert serve.stop() == 0
+
+
+def test_long_work_has_no_time_limit(young_url: str) -> None:
+    """It would be repeated forever."""
+    set_default(young_url, "statement_timeout = '200ms'")
+    with psycopg.connect(young_url, autocommit=True) as other:
+        other.execute("SELECT pg_advisory_lock(%s)", (LOCK,))
+        results: list[list[str]] = []
+        migration = threading.Thread(target=lambda: results.append(migrate(young_url)))
+        migration.start()
+        waiting = "SELECT FROM pg_locks l WHERE l.locktype = 'advisory' AND NOT l.granted"
+        wait_until(lambda: other.execute(waiting).fetchone() is not None)
+        other.execute("SET statement_timeout = 0")
+        other.execute("SELECT pg_sleep(0.4), pg_advisory_unlock(%s)", (LOCK,))
+    migration.join()
+    assert results == [[]]
+    with connect(young_url) as worker:
+        worker.execute("SELECT pg_sleep(0.3)")
+    with psycopg.connect(young_url) as export:
+        export.execute(jobs.queries["snapshot"])
+        export.execute("SELECT pg_sleep(0.3)")

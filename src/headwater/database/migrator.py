@@ -110,6 +110,7 @@ def migrate(url: str) -> list[str]:
     version's migration removed something in use, or if a table stays in use for ten minutes.
     """
     with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("SET statement_timeout = 0")  # the operator may have limited Headwater's user
         connection.execute("SELECT pg_advisory_lock(%s)", (LOCK,))
         connection.execute(_LEDGER)
         own_migrations = migrations()
