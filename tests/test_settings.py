@@ -56,3 +56,20 @@ def test_entries_of_the_audit_log_are_kept_for_a_number_of_days_that_the_calenda
     for text in ("36501", "999999", "0"):
         with pytest.raises(SettingError, match="HEADWATER_AUDIT_DAYS: "):
             read_settings({"HEADWATER_AUDIT_DAYS": text})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "postgresql://u:sesame@open@host/db",
+        "postgresql://u:sesame%zz@host/db",
+        "postgresql://u:sesame open@host/db",
+        "postgresql://u:sesame@[::1/db",
+        "postgresql://u:sesame@host/db?schema=app",
+    ],
+)
+def test_a_database_url_that_postgresql_cannot_read_is_refused_without_its_password(text: str) -> None:
+    with pytest.raises(SettingError, match=r"HEADWATER_DATABASE_URL: .*percent-encoded") as refusal:
+        read_settings({"HEADWATER_DATABASE_URL": text})
+    assert "sesame" not in str(refusal.value)
+    assert "open" not in str(refusal.value)

@@ -92,3 +92,17 @@ def test_it_gives_up_with_a_reason(url: str, monkeypatch: pytest.MonkeyPatch) ->
         report.execute("SELECT FROM spaces")
         with pytest.raises(MigrationError, match=r"9998_wider: a table .* was in use"):
             migrate_with(url, monkeypatch, wider)
+
+
+@pytest.mark.parametrize("setting", ["role=other", "search_path=nowhere"])
+def test_without_a_schema_for_tables_the_reason_is_the_owner(database_url: str, setting: str) -> None:
+    with psycopg.connect(database_url, autocommit=True) as server:
+        server.execute("CREATE DATABASE of_another")
+        server.execute("CREATE ROLE other")
+        try:
+            url = make_conninfo(database_url, dbname="of_another", options=f"-c {setting}")
+            with pytest.raises(MigrationError, match="the owner of the database"):
+                migrate(url)
+        finally:
+            server.execute("DROP DATABASE of_another WITH (FORCE)")
+            server.execute("DROP ROLE other")

@@ -177,6 +177,18 @@ def _read(variable: str, reader: Callable[[str], Any], text: str) -> Any:
 def _database_url(text: str) -> str:
     if not text.startswith(("postgresql://", "postgres://")):
         raise ValueError("must be a postgresql:// URL")
+    from psycopg import ProgrammingError  # noqa: PLC0415 - only with this variable
+    from psycopg.conninfo import conninfo_to_dict  # noqa: PLC0415 - likewise
+
+    try:
+        host = conninfo_to_dict(text).get("host")
+    except ProgrammingError:  # its text quotes the password
+        host = "@"
+    if "@" in str(host):
+        raise ValueError(
+            "must be a URL that PostgreSQL accepts: write special characters of the password"
+            " percent-encoded, such as %40 for @, and only parameters of libpq after `?`"
+        )
     return text
 
 

@@ -107,12 +107,13 @@ def migrate(url: str) -> list[str]:
     """Apply the missing migrations and return their names.
 
     Raises MigrationError if the database began with another schema, if an applied file was edited, if a newer
-    version's migration removed something in use, or if a table stays in use for ten minutes.
+    version's migration removed something in use, if a table stays in use for ten minutes, or if the user may
+    not create tables.
     """
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("SET statement_timeout = 0")  # the operator may have limited Headwater's user
         connection.execute("SELECT pg_advisory_lock(%s)", (LOCK,))
-        connection.execute(_LEDGER)
+        _make_ledger(connection)
         own_migrations = migrations()
         applied_migrations = _read_ledger(connection)
         if _is_foreign(applied_migrations):
@@ -129,6 +130,16 @@ def migrate(url: str) -> list[str]:
             _persist(migration.name, lambda migration=migration: _apply(connection, migration))
         _persist("row-level security", lambda: protect(connection))
         return [migration.name for migration in missing_migrations]
+
+
+def _make_ledger(connection: psycopg.Connection) -> None:
+    try:
+        connection.execute(_LEDGER)
+    except (psycopg.errors.InsufficientPrivilege, psycopg.errors.InvalidSchemaName) as error:
+        raise MigrationError(
+            f"tables cannot be created ({error.diag.message_primary}): make Headwater's user the owner of"
+            " the database, with a schema in its search_path"
+        ) from None
 
 
 def compare_schema(connection: psycopg.Connection[Any]) -> SchemaState:
