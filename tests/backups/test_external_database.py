@@ -70,6 +70,21 @@ def test_nothing_starts_on_a_restore_that_failed(
     assert "drop it first" in refusal("restore", folder / "b.zip")
 
 
+def test_tables_in_another_schema_are_restored_where_commands_look(
+    databases: Databases, folder: Path, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with psycopg.connect(databases.empty, autocommit=True) as connection:
+        connection.execute("CREATE SCHEMA app")
+    url = f"{databases.empty}&options=-csearch_path%3Dapp"
+    migrator.migrate(url)
+    databases.use(url)
+    result = run("backup", folder, "--verify")
+    assert result["verified"]
+    monkeypatch.delenv("HEADWATER_DATABASE_URL")
+    restored = run("restore", result["file"], "--data-dir", tmp_path / "new")
+    assert restored["rows"] == result["rows"]
+
+
 def test_a_damaged_file_leaves_it_empty(
     databases: Databases, folder: Path, run: Run, refusal: Refused
 ) -> None:  # fmt: skip

@@ -33,6 +33,22 @@ WHERE c.relkind IN ('r', 'p', 'v', 'm', 'S', 'f')
                   WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')
 LIMIT 1;
 
+-- name: adopt_schema
+-- The end of a restore: tables that had a schema of their own get the one that Headwater's user looks them up
+-- in. The dump has emptied the search path.
+RESET search_path;
+DO $$
+DECLARE
+    target name := current_schema();
+    original name := (SELECT c.relnamespace::regnamespace::text FROM pg_class c
+                      WHERE c.relname = 'migrations' AND c.relkind = 'r');
+BEGIN
+    IF original <> target THEN
+        EXECUTE format('DROP SCHEMA %I', target);
+        EXECUTE format('ALTER SCHEMA %s RENAME TO %I', original, target);
+    END IF;
+END $$;
+
 -- name: sequences
 -- The sequences of ids that other systems store. Identity columns only number internal rows.
 SELECT c.oid::regclass::text FROM pg_class c

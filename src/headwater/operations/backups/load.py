@@ -18,7 +18,7 @@ from headwater.operations.backups.programs import connected
 from headwater.operations.backups.records import queries
 from headwater.operations.backups.snapshot import CONNECT_SECONDS, count_rows
 
-BEGIN, COMMIT = b"BEGIN;\n", b"\nCOMMIT;\n"
+BEGIN, COMMIT = b"BEGIN;\n", b";\nCOMMIT;\n"
 
 
 def find_anything(url: str) -> str | None:
@@ -54,7 +54,7 @@ def _feed(stream: IO[bytes], archive: Archive, progress: Callable[[int], object]
         stream.write(BEGIN)
         for data in archive.chunks(progress):
             stream.write(data)
-        stream.write(COMMIT)
+        stream.write(queries["adopt_schema"].as_bytes() + COMMIT)
 
 
 def _first_error(file: IO[bytes]) -> str:
