@@ -41,6 +41,17 @@ def test_what_a_platform_comparison_does_not_know_is_refused(assistant: Assistan
 
 
 def test_what_cohorts_do_not_know_is_refused(assistant: Assistant) -> None:
-    problem = assistant.refusal("query_spend", cohorts=1, date_basis="touch", group_by="day")
-    assert "The date_basis must not be given with cohorts." in problem
+    problem = assistant.refusal(
+        "query_spend", cohorts=1, date_basis="touch", platform="meta", compare="previous_year", group_by="day"
+    )
+    for name in ("date_basis", "platform", "compare"):
+        assert f"The {name} must not be given with cohorts." in problem
     assert "The group_by must be one of" in problem
+
+
+def test_a_misspelt_field_of_spend_is_refused(assistant: Assistant) -> None:
+    row = {"date": f"{BEFORE}", "platform": "meta", "amount": 40, "currency": "EUR", "campaign": "Spring"}
+    assert "The spend.0 has no campaign; there are: date, " in assistant.refusal("put_spend", spend=[row])
+    assert (
+        assistant.call("delete_spend", start_date=f"{BEFORE}", end_date=f"{BEFORE}")["would_go"]["rows"] == 0
+    )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace as replace_parameter
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -21,8 +23,9 @@ from headwater.assistants.mcp.context import ToolContext
 from headwater.assistants.mcp.schemas import Schema
 from headwater.assistants.mcp.tool import Arguments, Tool, as_in, describe_arguments
 from headwater.http.answers import Message, inline_schema
+from headwater.http.errors import MAX_FAULTS, Invalid, shorten
 from headwater.http.inputs.fields import one_of
-from headwater.http.inputs.parameters import JsonInput, Parameter
+from headwater.http.inputs.parameters import JsonInput, ListParameter, Parameter
 from headwater.http.json_decoder import refuse_bad_text
 from headwater.http.openapi import object_schema
 from headwater.reports.changes.answers import CHANGES_SINCE, spend_changes_answer
@@ -31,6 +34,7 @@ from headwater.reports.changes.spend import query_spend_changes
 from headwater.reports.engine.report_reader import CONNECTION_SECONDS
 from headwater.reports.hints import find_hints
 from headwater.reports.questions.cohorts import LIMIT, CohortReport, load_cohorts, read_cohort_query
+from headwater.reports.questions.cohorts import PARAMETERS as COHORT_PARAMETERS
 from headwater.reports.questions.platform_comparison import PARAMETERS as COMPARISON_PARAMETERS
 from headwater.reports.questions.platform_comparison import PLATFORM as COMPARED_PLATFORM
 from headwater.reports.questions.platform_comparison import (
@@ -38,7 +42,6 @@ from headwater.reports.questions.platform_comparison import (
     load_comparison,
     read_comparison_query,
 )
-from headwater.reports.questions.shared import DATE_BASIS
 from headwater.reports.questions.spend import GROUP, PARAMETERS, AdSpendReport, load_spend, read_spend_query
 from headwater.spaces.audit.entries import AuditChange
 from headwater.spaces.models import Space
@@ -96,8 +99,7 @@ async def _query(context: ToolContext, arguments: Arguments) -> Any:
 async def _query_cohorts(context: ToolContext, space: Space, arguments: Arguments) -> Any:
     """Query cohorts, by default for few keys because each has many figures."""
     query = JsonInput({LIMIT.name: MOST_KEYS, **arguments})
-    if query.single(DATE_BASIS.name) is not None:
-        query.refuse(DATE_BASIS.name, f"must not be given with {COHORTS.name}.")
+    _refuse_others(query, arguments, COHORTS, COHORT_PARAMETERS)
     cohort_query = read_cohort_query(query, space, datetime.now(UTC))
     async with context.transaction(CONNECTION_SECONDS) as connection:
         report = await load_cohorts(connection, context.space_id, cohort_query)
@@ -108,12 +110,22 @@ async def _query_cohorts(context: ToolContext, space: Space, arguments: Argument
 
 async def _compare_platform(context: ToolContext, space: Space, arguments: Arguments) -> Any:
     values = JsonInput(arguments)
-    allowed = {parameter.name for parameter in COMPARISON_PARAMETERS}
-    for name in sorted(name for name, value in arguments.items() if value and name not in allowed):
-        values.refuse(name, f"must not be given with {PLATFORM.name}.")
+    _refuse_others(values, arguments, PLATFORM, COMPARISON_PARAMETERS)
     query = read_comparison_query(values, space, datetime.now(UTC))
     async with context.transaction(CONNECTION_SECONDS) as connection:
         return await load_comparison(connection, context.space_id, query)
+
+
+def _refuse_others(
+    query: JsonInput,
+    arguments: Arguments,
+    choice: Parameter[Any],
+    parameters: Iterable[Parameter[Any] | ListParameter[Any]],
+) -> None:
+    """Refuse arguments that the report of `choice` would ignore."""
+    allowed = {choice.name, *(parameter.name for parameter in parameters)}
+    for name in sorted(name for name, value in arguments.items() if value and name not in allowed):
+        query.refuse(name, f"must not be given with {choice.name}.")
 
 
 async def _put(context: ToolContext, arguments: Arguments) -> Any:
@@ -121,9 +133,21 @@ async def _put(context: ToolContext, arguments: Arguments) -> Any:
     async with context.transaction() as connection:
         sources = (await context.space(connection)).sources
         report = read_spend(arguments, datetime.now(UTC), sources)
+        _refuse_unknown_fields(arguments["spend"])
         await put_report(connection, context.space_id, report.rows, report.as_of)
         await context.note(connection, "put_spend", AuditChange("spend", after={"rows": len(report.rows)}))
     return Message(f"Rows stored: {len(report.rows)}.")
+
+
+def _refuse_unknown_fields(rows: list[Arguments]) -> None:
+    """Refuse misspelt fields. Without its campaign, a cost would replace that of the whole platform."""
+    fields = ", ".join(FIELDS)
+    unknown = ((index, name) for index, row in enumerate(rows) for name in row if name not in FIELDS)
+    if errors := {
+        f"spend.{index}.{shorten(name)}": [f"The spend.{index} has no {shorten(name)}; there are: {fields}."]
+        for index, name in islice(unknown, MAX_FAULTS)
+    }:
+        raise Invalid(errors)
 
 
 async def _delete(context: ToolContext, arguments: Arguments) -> Any:
