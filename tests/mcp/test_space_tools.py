@@ -235,6 +235,12 @@ def test_what_is_wrong_with_a_prompt(
     assert message in error["message"]
 
 
+def test_a_review_uses_the_model_of_reports(assistant: Assistant) -> None:
+    (message,) = assistant.ask("prompts/get", {"name": "channel_review"})["messages"]
+    report = assistant.call("query_report", group_by="source")
+    assert f"model {report['attribution_model']}, window {report['attribution_window']}" in str(message)
+
+
 def test_prompts_name_tools_there_are() -> None:
     names = {tool.name for tool in TOOLS}
     for question in PROMPTS.values():

@@ -9,6 +9,7 @@ from mcp_types import GetPromptResult, Prompt, PromptArgument, PromptMessage, Te
 from msgspec import Struct
 
 from headwater.http.errors import shorten
+from headwater.reports.questions.shared import DEFAULT_MODEL
 
 LONGEST_ARGUMENT = 500
 
@@ -37,7 +38,7 @@ _QUESTIONS = (
         description="Which channels and campaigns brought revenue, against the period before.",
         arguments={
             "period": Argument("The time to look at, in words.", "last month"),
-            "attribution_model": Argument("The model to share out revenue by.", "u_shaped"),
+            "attribution_model": Argument("The model to share out revenue by.", DEFAULT_MODEL),
             "attribution_window": Argument("The attribution window in days.", "30"),
         },
         text=(
