@@ -130,8 +130,10 @@ def as_in(tool: str, arguments: Mapping[str, Schema]) -> dict[str, Schema]:
 
 
 def without_values(schema: Schema) -> Schema:
-    """Remove values and default, which another tool lists."""
-    short = {name: value for name, value in schema.items() if name not in ("enum", "default")}
+    """Remove values and default, which another tool lists. Yes or no stays, so that true is read as 1."""
+    short = {
+        name: value for name, value in schema.items() if name not in ("enum", "default") or value == [0, 1]
+    }
     return short | {"items": {"type": short["items"]["type"]}} if "items" in short else short
 
 
