@@ -14,7 +14,7 @@ from jsonschema_rs import Draft202012Validator, meta
 
 from headwater.assistants.mcp.schemas import LONG_LISTS
 from headwater.assistants.mcp.server import VERSION
-from headwater.assistants.mcp.tool_calls import STORED_TEXT
+from headwater.assistants.mcp.tool_calls import AWAY, STORED_TEXT
 from headwater.assistants.mcp.tools import TOOLS
 from tests.mcp.assistants import BY_NAME, Assistant, initialize
 from tests.support.campaigns import campaign_size
@@ -164,6 +164,8 @@ def test_what_is_meant_is_plain(assistant: Assistant, stage: Stage) -> None:
     stage.identifier(contact_id, "trk_token", "t1")
     answer = assistant.call("list_contacts", email="ada@example.com", include_trk_tokens=True)
     assert [row["trk_tokens"] for row in answer["rows"]] == [["t1"]]
+    contact = assistant.call("get_contact", contact_id=contact_id, include_trk_tokens=True)
+    assert contact["trk_tokens"] == ["t1"]
     report = assistant.call("query_report", measures="events", group_by="event")
     assert report["columns"] == ["event", "event_name", "events"]
 
@@ -213,6 +215,13 @@ def test_a_call_that_waits_too_long_says_what_to_do(
         lock_connection.execute("SELECT FROM events WHERE space_id = %s FOR UPDATE", (stage.space_id,))
         text = assistant.refusal("update_event_amount", event_id=event_id, amount=1)
         assert re.fullmatch("Headwater can't answer right now.*", text)
+
+
+def test_a_resource_that_waits_too_long_says_what_to_do(assistant: Assistant, database_url: str) -> None:
+    with psycopg.connect(database_url) as lock_connection:
+        lock_connection.execute("LOCK TABLE spend IN ACCESS EXCLUSIVE MODE")
+        error = assistant.message("resources/read", {"uri": "trk://space"})["error"]
+    assert error == {"code": -32603, "message": AWAY}
 
 
 ARGUMENTS = st.dictionaries(

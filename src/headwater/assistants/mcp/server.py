@@ -13,6 +13,7 @@ from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
+    INTERNAL_ERROR,
     INVALID_PARAMS,
     CallToolRequestParams,
     CallToolResult,
@@ -38,7 +39,7 @@ from headwater.assistants.mcp.context import TOOL_CONTEXT, ToolContext
 from headwater.assistants.mcp.prompts import PROMPTS, describe_prompt, render_prompt
 from headwater.assistants.mcp.resources import RESOURCES, describe_resource
 from headwater.assistants.mcp.tool import Tool
-from headwater.assistants.mcp.tool_calls import call_tool, visible_tools
+from headwater.assistants.mcp.tool_calls import call_tool, explain_fault, visible_tools
 from headwater.http.bodies import MAX_BODY
 from headwater.http.errors import shorten
 
@@ -162,7 +163,11 @@ async def _read_resource(context: Context, params: ReadResourceRequestParams) ->
         uris = ", ".join(RESOURCES)
         message = f"There is no resource {shorten(uri)}. There are: {uris}."
         raise MCPError(code=INVALID_PARAMS, message=message, data={"uri": shorten(uri)})
-    text = await resource.read(_tool_context(context))
+    try:
+        text = await resource.read(_tool_context(context))
+    except Exception as error:
+        # The SDK would send the error's own text.
+        raise MCPError(code=INTERNAL_ERROR, message=explain_fault(error, uri)) from error
     contents = TextResourceContents(uri=uri, mime_type=resource.mime_type, text=text)
     return ReadResourceResult(contents=[contents])
 

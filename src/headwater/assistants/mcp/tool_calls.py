@@ -29,7 +29,9 @@ tool_calls = make_counter(
     outcome=("answered", "failed"),
 )
 
-READ_ONLY = "This connection may only read: the person who made it is a viewer of this Space."
+READ_ONLY = (
+    "This connection may only read: it was connected as read-only, or its user is a viewer of this Space."
+)
 TOO_LONG = "This took too long. Ask for a shorter time range, or for fewer rows."
 AWAY = "Headwater can't answer right now. Try again in a few seconds."
 BROKEN = "Something went wrong inside Headwater. It has been logged; trying again may not help."
@@ -67,10 +69,15 @@ def _explain(tool: Tool, error: Exception) -> str:
         return tool.explain(error)
     if isinstance(error, QueryCanceled):
         return AWAY if tool.writes else TOO_LONG  # a write has no range to shorten: it waited for a lock
+    return explain_fault(error, tool.name)
+
+
+def explain_fault(error: Exception, name: str) -> str:
+    """Explain an error that the assistant can't fix, and log it under the name of the tool or resource."""
     if isinstance(error, UNAVAILABLE):
         requests_outage.fail(error)
         return AWAY
-    log.error("tool_failed", tool=tool.name, exc_info=error)
+    log.error("tool_failed", tool=name, exc_info=error)
     return BROKEN
 
 
