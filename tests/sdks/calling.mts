@@ -30,6 +30,26 @@ for await (const result of direct.trackMany([...Array(999).fill(event), wrong, e
   if (result.status === "invalid") (told.many as unknown[]).push(result);
 }
 
+let queued = 0;
+for await (const result of direct.trackMany(Array(1000).fill({ ...event, profile_field_1: "x".repeat(10_000) }))) {
+  if (result.status === "queued" && result.index === queued) queued += 1;
+}
+told.queued = queued;
+const yes = { ...year, include_all_emails: true } as unknown as Parameters<typeof direct.listContacts>[0];
+told.yes = Object.keys((await direct.listContacts(yes)).data[0] ?? {});
+
+let body = "";
+const recording = new sdk.Client(DIRECT, KEY, {
+  fetch: async (url, request) => {
+    body = request.body;
+    return fetch(url, request);
+  },
+});
+const clock = new sdk.EventBuffer(recording, { wait: 1 });
+clock.add({ ...event, event_time: undefined } as unknown as sdk.TrackPayload);
+await clock.close();
+told.timed = JSON.parse(body).events[0].event_time;
+
 const rejected: unknown[] = [];
 const buffer = new sdk.EventBuffer(cut, { batch: 20, most: 100, wait: 1, onRejection: (each) => rejected.push(each) });
 for (let number = 0; number < 99; number += 1) buffer.add({ ...event, order_id: `order-${number}` });

@@ -125,6 +125,21 @@ def test_many_events_have_a_result_each(sdk: Client) -> None:
     assert list(rejection["errors"]) == ["amount"]
 
 
+def test_large_events_are_sent_in_smaller_batches(sdk: Client) -> None:
+    large_event: TrackPayload = {**EVENT, "profile_field_1": "x" * 10_000}
+    results = sdk.track_many([large_event] * 1000)
+    assert [(result["index"], result["status"]) for result in results] == [
+        (index, "queued") for index in range(1000)
+    ]
+
+
+def test_true_is_yes(sdk: Client, stage: Stage) -> None:
+    stage.contact(email="anna@example.com")
+    yes: Any = True
+    (contact,) = sdk.list_contacts(**YEAR, include_all_emails=yes)["data"]
+    assert "emails" in contact
+
+
 def test_a_refusal_says_why(sdk: Client) -> None:
     wrong_event: Any = {**EVENT, "amount": "x"}
     with pytest.raises(ApiError, match="422") as error:

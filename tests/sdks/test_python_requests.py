@@ -63,6 +63,15 @@ def unused_url() -> str:
         return f"http://127.0.0.1:{listener.getsockname()[1]}"
 
 
+def test_a_batch_that_is_too_large_is_halved(call: Call) -> None:
+    queued = (202, {}, b'{"results": [{"index": 0, "status": "queued"}]}')
+    with scripted_service(refuse_then(status(413), queued)) as service:
+        results = call("track_many", [EVENT, EVENT], url=service.url)
+    assert [result["index"] for result in results] == [0, 1]
+    keys = [[event["idempotency_key"] for event in json.loads(r.body)["events"]] for r in service.requests]
+    assert keys[0] == keys[1] + keys[2]
+
+
 def test_both_clients_have_the_same_operations() -> None:
     assert {name for name in vars(Api) if name[0] != "_"} == {
         name for name in vars(AsyncApi) if name[0] != "_"

@@ -6,6 +6,7 @@ import json
 import subprocess
 from collections.abc import Iterable
 from contextlib import ExitStack
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -143,6 +144,19 @@ def test_refusals_say_why(outcome: dict[str, Any]) -> None:
     assert [(rejection["index"], rejection["errors"]) for rejection in outcome["many"]] == [(999, rule)]
     assert [rejection["order_id"] for rejection in outcome["rejected"]] == ["wrong"]
     assert outcome["once"] == {"name": "ConnectionFailedError"}
+
+
+def test_large_events_are_sent_in_smaller_batches(outcome: dict[str, Any]) -> None:
+    assert outcome["queued"] == 1000
+
+
+def test_true_is_yes(outcome: dict[str, Any]) -> None:
+    assert "emails" in outcome["yes"]
+
+
+def test_a_buffered_event_without_a_time_gets_one(outcome: dict[str, Any]) -> None:
+    """Also if the member is there, but undefined."""
+    assert datetime.fromisoformat(outcome["timed"]).tzinfo is not None
 
 
 def test_signatures_hold(outcome: dict[str, Any]) -> None:

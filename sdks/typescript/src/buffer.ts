@@ -58,7 +58,7 @@ export class EventBuffer {
   add(event: TrackPayload): void {
     if (this.#closed) throw new BufferFullError("the buffer is closed");
     if (this.size >= this.#options.most) throw new BufferFullError(`${this.size} events are waiting`);
-    this.#events.push(copy(withKey({ event_time: new Date().toISOString(), ...event })));
+    this.#events.push(copy(withKey({ ...event, event_time: event.event_time || new Date().toISOString() })));
     this.#schedule(this.size >= this.#options.batch ? 0 : this.#options.wait);
   }
 

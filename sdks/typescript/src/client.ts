@@ -73,7 +73,10 @@ export class Client extends Api {
     return this.createEvent(withKey(event));
   }
 
-  /** Sends events in batches of 1,000, and yields the results in order. Rejects like `track`. */
+  /**
+   * Sends events in batches of 1,000, or fewer if they are large, and yields the results in order. Rejects like
+   * `track`.
+   */
   async *trackMany(
     events: readonly TrackPayload[],
     options: CallOptions = {},
@@ -93,9 +96,14 @@ export class Client extends Api {
       if (results?.length === events.length) return results;
       throw new ConnectionFailedError(`received ${results?.length ?? 0} results for ${events.length} events`);
     } catch (error) {
-      if (error instanceof ApiError && error.status === 422) return refusals(error, events.length);
-      throw error;
+      if (!(error instanceof ApiError)) throw error;
+      if (error.status === 422) return refusals(error, events.length);
+      if (error.status !== 413 || events.length === 1) throw error;
     }
+    const middle = Math.ceil(events.length / 2);
+    const first = await this.#trackBatch(events.slice(0, middle), options);
+    const second = await this.#trackBatch(events.slice(middle), options);
+    return [...first, ...second.map((result) => ({ ...result, index: middle + result.index }))];
   }
 
   /** Sends a request with retries. Rejects with ApiError, ConnectionFailedError. */
@@ -189,7 +197,7 @@ export function flatten(query: Query): [string, string][] {
   for (const [name, value] of Object.entries(query)) {
     if (value === undefined || value === null) continue;
     if (!Array.isArray(value)) {
-      pairs.push([name, String(value)]);
+      pairs.push([name, String(typeof value === "boolean" ? Number(value) : value)]);
       continue;
     }
     value.forEach((each: unknown, number) => {

@@ -18,7 +18,7 @@ from headwater_client.attempts import BROKEN, Attempts
 from headwater_client.errors import ApiError
 from headwater_client.options import Options
 from headwater_client.requests import Request, Response, make_request, read_response
-from headwater_client.tracking import add_key, make_batches
+from headwater_client.tracking import EventBatch, add_key, make_batches
 
 
 class AsyncClient(AsyncApi):
@@ -57,10 +57,7 @@ class AsyncClient(AsyncApi):
         """Send events like `Client.track_many`."""
         results: list[ItemResult] = []
         for batch in make_batches(events):
-            try:
-                results += batch.read_results(await self.create_events(batch.body))
-            except ApiError as error:
-                results += batch.read_refusals(error)
+            results += await self._track_batch(batch)
         return results
 
     async def call(self, method: str, path: str, query: Any, body: Any = None) -> Any:
@@ -89,6 +86,15 @@ class AsyncClient(AsyncApi):
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
+
+    async def _track_batch(self, batch: EventBatch) -> list[ItemResult]:
+        try:
+            return batch.read_results(await self.create_events(batch.body))
+        except ApiError as error:
+            if not batch.is_too_large(error):
+                return batch.read_refusals(error)
+        first, second = batch.halves()
+        return await self._track_batch(first) + await self._track_batch(second)
 
     async def _send(self, request: Request, attempts: Attempts) -> Response:
         if request.is_repeatable:

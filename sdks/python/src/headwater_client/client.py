@@ -17,7 +17,7 @@ from headwater_client.attempts import BROKEN, Attempts
 from headwater_client.errors import ApiError
 from headwater_client.options import Options
 from headwater_client.requests import Request, Response, make_request, read_response
-from headwater_client.tracking import add_key, make_batches
+from headwater_client.tracking import EventBatch, add_key, make_batches
 
 
 class Client(Api):
@@ -59,13 +59,12 @@ class Client(Api):
         return self.create_event(add_key(event))
 
     def track_many(self, events: Sequence[TrackPayload]) -> list[ItemResult]:
-        """Send events in batches of 1,000, and return the results in order. Raises like `track`."""
+        """Send events in batches of 1,000, or fewer if they are large, and return the results in order.
+        Raises like `track`.
+        """
         results: list[ItemResult] = []
         for batch in make_batches(events):
-            try:
-                results += batch.read_results(self.create_events(batch.body))
-            except ApiError as error:
-                results += batch.read_refusals(error)
+            results += self._track_batch(batch)
         return results
 
     def call(self, method: str, path: str, query: Any, body: Any = None) -> Any:
@@ -93,6 +92,15 @@ class Client(Api):
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _track_batch(self, batch: EventBatch) -> list[ItemResult]:
+        try:
+            return batch.read_results(self.create_events(batch.body))
+        except ApiError as error:
+            if not batch.is_too_large(error):
+                return batch.read_refusals(error)
+        first, second = batch.halves()
+        return self._track_batch(first) + self._track_batch(second)
 
     def _send(self, request: Request, attempts: Attempts) -> Response:
         if request.is_repeatable:

@@ -98,7 +98,7 @@ def flatten(query: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         if value is None:
             continue
         if isinstance(value, bool):
-            yield name, "true" if value else "false"
+            yield name, str(int(value))
         elif isinstance(value, Sequence) and not isinstance(value, str):
             for index, item in enumerate(cast("Sequence[object]", value)):
                 if isinstance(item, Mapping):

@@ -34,6 +34,19 @@ class EventBatch:
             raise ConnectionFailedError(f"received {len(results)} results for {count} events")
         return [self._shift(result) for result in results]
 
+    def halves(self) -> list[EventBatch]:
+        """Return the batch in two parts."""
+        events = self.body["events"]
+        middle = len(events) // 2
+        return [
+            EventBatch(self.start, {"events": events[:middle]}),
+            EventBatch(self.start + middle, {"events": events[middle:]}),
+        ]
+
+    def is_too_large(self, error: ApiError) -> bool:
+        """Return whether the body was too large, and a smaller batch is possible."""
+        return error.status == 413 and len(self.body["events"]) > 1
+
     def read_refusals(self, error: ApiError) -> list[ItemResult]:
         """Return results for a batch without valid events, whose errors are at `events.<index>.<field>`.
         Raises any other error.
