@@ -16,6 +16,7 @@ from headwater.assistants.mcp.resources import RESOURCES
 from headwater.assistants.mcp.tools import TOOLS
 from headwater.attribution.models import MODELS
 from headwater.events.accepted import EVENT_NAMES
+from headwater.forwarding.deliveries.delivery_log import FINISHED
 from headwater.http.inputs.period_words import DateSpan, read_dates
 from headwater.sources.catalogue import SOURCES
 from tests.mcp.assistants import Assistant
@@ -239,6 +240,10 @@ def test_a_review_uses_the_model_of_reports(assistant: Assistant) -> None:
     (message,) = assistant.ask("prompts/get", {"name": "channel_review"})["messages"]
     report = assistant.call("query_report", group_by="source")
     assert f"model {report['attribution_model']}, window {report['attribution_window']}" in str(message)
+
+
+def test_the_data_check_asks_for_every_delivery_that_did_not_arrive() -> None:
+    assert not [status for status in FINISHED if status not in PROMPTS["data_quality_check"].text]
 
 
 def test_prompts_name_tools_there_are() -> None:

@@ -79,8 +79,8 @@ _QUESTIONS = (
             "3. query_report by source: how large is the share of unattributed and of direct? By "
             "event: does any name that should be there lack?\n"
             "4. list_rejected_events: what was not stored, and why?\n"
-            "5. list_deliveries with status failed and with status skipped: what did not reach the "
-            "ad platforms, and why?\n"
+            "5. list_deliveries: what do its counts by status say? With each of the statuses failed, "
+            "refused, expired and skipped: what did not reach the ad platforms, and why?\n"
             "6. List what is wrong by weight, each with what to do about it. Say so when all is "
             "well."
         ),
