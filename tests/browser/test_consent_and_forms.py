@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -73,6 +74,24 @@ class TestConsent:
         assert len(shop.site.rows()) == 1
         page.evaluate("trk.consent(true)")
         assert len({hit["trk_token"] for hit in shop.wait_for_items("hit", 2)}) == 2
+
+    @pytest.mark.parametrize("path", ["/", "/asks"])
+    def test_another_tab_follows_the_choice(
+        self, shop: Shop, page: Page, open_page: Callable[[], Page], path: str
+    ) -> None:
+        shop.put("/asks", attributes='data-consent="required"')
+        other_page = open_page()
+        for tab in (page, other_page):
+            tab.goto(shop.url(path))
+            wait_until_ready(tab)
+        page.evaluate("trk.consent(true)")
+        shop.wait_for_items("hit", 2)
+        page.evaluate("trk.consent(false)")
+        other_page.wait_for_function("() => trkToken() === ''")
+        other_page.evaluate("history.pushState({}, '', '/next')")
+        idle(other_page)
+        assert len(shop.site.rows()) == 2
+        assert read_storage(other_page)[0] == ""
 
     @pytest.mark.parametrize("signal", ["doNotTrack: '1'", "globalPrivacyControl: true"])
     def test_what_the_browser_asks_for(self, shop: Shop, page: Page, signal: str) -> None:

@@ -199,25 +199,29 @@
       value === undefined || value === null ? undefined : value === true || value === 'granted';
 
     const consent = (given) => {
-      const before = allowed();
-      choice = given && typeof given === 'object' ? {
+      const chosen = given && typeof given === 'object' ? {
         ad_user_data: agreed(given.ad_user_data),
         ad_personalization: agreed(given.ad_personalization)
       } : !!given;
-      if (!choice) {
-        // Store a refusal only if it isn't the default.
-        remember(wary ? '' : 'false');
-        forget();
-        return;
-      }
-      remember(json(choice));
-      if (!before) {
+      // Store a refusal only if it isn't the default.
+      remember(chosen ? json(chosen) : wary ? '' : 'false');
+      apply(chosen);
+    };
+
+    const apply = (chosen) => {
+      const before = allowed();
+      choice = chosen;
+      if (!allowed()) forget();
+      else if (!before) {
         queue = joined(stored(), queue);
         store();
         moved();
       }
       flush();
     };
+
+    /* Follow a choice made in another tab. It stores nothing, because the other tab may have chosen again. */
+    const followChoice = (event) => event.key === CONSENT && apply(readChoice(read(CONSENT)));
 
     const forget = () => {
       queue = [];
@@ -604,6 +608,7 @@
       listen(window, 'pageshow', (event) => event.persisted && page());
       listen(window, 'pagehide', leave);
       listen(window, 'online', flush);
+      listen(window, 'storage', followChoice);
       listen(document, 'visibilitychange', () => document.hidden && flush());
       listen(document, 'submit', submitted);
       guard(moved)();
