@@ -180,8 +180,8 @@ def split_up(
     amount_of: AmountOf,
     require_time: Callable[[], object],
 ) -> ChangedEvents:
-    """Explain reports about the same events. Raises ReportTooLarge, as `require_time` does, which is called for
-    every transition: one of a long path takes a millisecond.
+    """Explain reports about the same events. Raises ReportTooLarge, as `require_time` does. It is called for
+    every transition, because one of a long path takes a millisecond.
     """
     states: dict[int, EventStates] = {}
     by_cause: dict[ChangeCause, list[Transition]] = {}
