@@ -13,6 +13,7 @@ import pytest
 
 from headwater.base.settings import Settings
 from headwater.console.forms import form_token
+from headwater.forwarding.deliveries.delivery_counts import MOST_DAYS
 from headwater.forwarding.platforms.registry import PLATFORMS
 from headwater.spaces.accounts.roles import Role
 from tests.conftest import Running, run_application
@@ -281,6 +282,17 @@ def test_bad_parameters(owner: Person, busy_destination: int, space_id: int, que
     page = owner.browser.get(f"/console/spaces/{space_id}/platforms/{busy_destination}?{query}")
     assert page.status_code == 422
     assert "All deliveries are shown." in page.text
+
+
+def test_the_earliest_day_that_can_be_chosen(
+    owner: Person, busy_destination: int, space_id: int, stage: Stage
+) -> None:
+    stage.connection.execute("UPDATE spaces SET timezone = 'UTC' WHERE id = %s", (space_id,))
+    today = datetime.now(UTC).date()
+    path = f"/console/spaces/{space_id}/platforms/{busy_destination}"
+    for days, status in ((MOST_DAYS - 1, 200), (MOST_DAYS, 422)):
+        day = today - timedelta(days=days)
+        assert owner.browser.get(f"{path}?from={day}&to={day}").status_code == status
 
 
 def test_held_paused_and_removed(owner: Person, space_id: int, stage: Stage) -> None:

@@ -17,6 +17,7 @@ from headwater.app import create_app
 from headwater.base.settings import Settings
 from headwater.http import connection as http_connection
 from headwater.http.server import Server, make_server
+from headwater.intake.ingest.endpoints import MAX_TRACK_BODY
 from tests.http.raw_http import (
     API,
     CHUNKED,
@@ -172,6 +173,9 @@ def test_large_heads_are_refused_and_the_answer_arrives(
 def test_what_fits_is_taken(listener: Listener, key: bytes) -> None:
     headers = [b"X-Large: " + b"a" * 30_000, content_length(EVENT), b"Connection: close"]
     assert answer(listener.send(post(key, *headers, body=EVENT)))[0] == 202
+    largest_body = EVENT.ljust(MAX_TRACK_BODY)
+    head = (content_length(largest_body), b"Connection: close")
+    assert answer(listener.send(post(key, *head, body=largest_body)))[0] == 202
 
 
 @pytest.mark.parametrize("path", [b"/events/track", b"/events/batch", b"/events/1"])

@@ -152,6 +152,7 @@ def test_every_attempt_is_counted(post: Post, slack: PretendSlack) -> None:
     slack.status = 503
     post.notify()
     post.send()
+    assert [counter._value.get() for counter in outcomes] == [before[0], before[1] + 1]
     slack.status = 200
     post.send(datetime.now(UTC) + timedelta(days=1))
     assert [counter._value.get() for counter in outcomes] == [before[0] + 1, before[1] + 1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 from fractions import Fraction
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from headwater.spend.rates.counted_amounts import MAX_AMOUNT, MAX_PAGE_AMOUNT, AmountRule, LeftOutReason
@@ -41,6 +41,8 @@ def test_halves_go_to_the_even_one(number: int) -> None:
 
 
 @given(st.integers(-3 * MAX_AMOUNT, 3 * MAX_AMOUNT), RATES)
+@example(MAX_PAGE_AMOUNT, Fraction(1))
+@example(-MAX_AMOUNT, Fraction(1))
 def test_sums_leave_out_what_is_too_large(amount: int, rate: Fraction) -> None:
     for from_page, largest in ((False, MAX_AMOUNT), (True, MAX_PAGE_AMOUNT)):
         counted_amount = rule(rate).count(amount, from_page=from_page)

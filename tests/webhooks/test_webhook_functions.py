@@ -49,6 +49,9 @@ BODY = {"a": [3, 1, 2], "price": Decimal("10.10"), "fine": Decimal("0.1"), "big"
         ("price > 'a'", None),
         ("one == yes", False),
         ("contains([one], yes)", False),
+        ("contains('order', 'ord')", True),
+        ("contains('order', 'x')", False),
+        ("contains('1', one)", False),
         ("items[?n > `1.5`].k | [0]", "a"),
     ],
 )
