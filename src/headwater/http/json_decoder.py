@@ -88,9 +88,9 @@ def split_items(raw: bytes, name: str) -> tuple[dict[str, Any], list[msgspec.Raw
     text that is not Unicode is wrong with it, so that each item can be refused alone. Raise Invalid like
     decode_typed.
     """
-    _check_form(raw)
     if len(raw) > LONGEST_REREAD:
         return None
+    _check_form(raw)
     try:
         value = _reread(raw, parse_float=Decimal, parse_constant=_refuse_constant)
     except ValueError:
