@@ -74,7 +74,7 @@ def test_figures_lead_to_their_events(owner: Person, join: Callable[..., Stage])
     row = next(row for row in page.tables["yours"][1:] if "Second" in row[0].text)
     orders = PageTables(owner.browser.get(html.unescape(row[2].link or "")).text)
     assert (row[1].value, row[2].value, orders.event_count.value) == ("11", "3", "3")
-    assert "1 event, 9.00 XAF, left out: no exchange rate" in row[1].text
+    assert "1 event, 9 XAF, left out: no exchange rate" in row[1].text
     assert "Sales of the last 30 days including today" in page.html
 
 

@@ -1,10 +1,10 @@
-"""The rows of cohorts by source: a platform that bills several sources has one with its spend, and they stand
-below it. Pure.
+"""The rows of cohorts by source. A platform that bills several sources has a row with its spend, and the
+sources stand below it. Pure.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -20,10 +20,11 @@ class CohortPlace:
     group: Group
     of: CohortGroup
     depth: int = 1
+    """2 below a platform."""
 
 
 def list_places(
-    group: Group, groups: Iterable[CohortGroup], platforms: Iterable[CohortGroup]
+    group: Group, groups: Iterable[CohortGroup], platforms: Sequence[CohortGroup]
 ) -> list[CohortPlace]:
     """Return rows, the most spend first, then the most revenue. `platforms` are those of the same customers:
 
@@ -34,25 +35,22 @@ def list_places(
 
     A platform with the customers of one source stands for that source.
     """
-    sources = list(groups)
-    billing = {platform.key: platform for platform in platforms if platform.spend}
-    below: dict[str | None, list[CohortGroup]] = {key: [] for key in billing}
-    tops: list[CohortPlace] = []
-    for source in sources:
-        biller = find_billing_platform(source.key) if source.key and source.spend is None else None
-        if biller in below:
-            below[biller].append(source)
+    billed: dict[str | None, list[CohortGroup]] = {
+        platform.key: [] for platform in platforms if platform.spend
+    }
+    tops: list[tuple[CohortGroup, Group]] = []
+    for row in groups:
+        biller = find_billing_platform(row.key) if row.key and row.spend is None else None
+        if biller in billed:
+            billed[biller].append(row)
         else:
-            tops.append(CohortPlace(group, source))
-    tops += [CohortPlace(Group.PLATFORM, billing[key]) for key, members in below.items() if members]
-    tops.sort(key=lambda place: (place.of.spend or Decimal(0), place.of.revenue), reverse=True)
-    return [place for top in tops for place in (top, *_list_below(group, top, below))]
-
-
-def _list_below(
-    group: Group, top: CohortPlace, below: dict[str | None, list[CohortGroup]]
-) -> Iterator[CohortPlace]:
-    members = below.get(top.of.key, []) if top.group is Group.PLATFORM else []
-    if len(members) > 1 or any(member.new_customers != top.of.new_customers for member in members):
-        for member in members:
-            yield CohortPlace(group, member, depth=2)
+            tops.append((row, group))
+    tops += [(platform, Group.PLATFORM) for platform in platforms if billed.get(platform.key)]
+    tops.sort(key=lambda top: (top[0].spend or Decimal(0), top[0].revenue), reverse=True)
+    places: list[CohortPlace] = []
+    for top, top_group in tops:
+        places.append(CohortPlace(top_group, top))
+        sources = billed.get(top.key, []) if top_group is Group.PLATFORM else []
+        if [source.new_customers for source in sources] != [top.new_customers]:
+            places += [CohortPlace(group, source, depth=2) for source in sources]
+    return places
