@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cache, partial
@@ -78,19 +78,17 @@ def _read_change(changes: SpaceChanges, groups: Mapping[str, tuple[str, ...]], k
         return
     if not dot or group not in groups:
         raise ValueError(f"no such setting; there are {', '.join(KEYS)}")
-    if name not in groups[group]:
-        raise ValueError(f"no such name; there are {_join_names(groups[group])}")
+    names = groups[group]
+    if name not in names and group == LIMIT:
+        raise ValueError("no such rate limit; the page on the API names that of each operation")
+    if name not in names:
+        raise ValueError(f"no such name; there are {names[0]} to {names[-1]}")
     if group == "event_label":
         changes.event_labels[name] = _text(value)
     elif group == "field_label":
         changes.field_labels[name] = _text(value)
     else:
         changes.limits[name] = _limit(value)
-
-
-def _join_names(names: Iterable[str]) -> str:
-    words = list(names)
-    return f"{words[0]} to {words[-1]}" if len(words) > 12 else ", ".join(words)
 
 
 def _text(value: str) -> str:
