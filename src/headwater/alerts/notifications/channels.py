@@ -23,6 +23,7 @@ from headwater.spaces.encryption import KEY_BYTES, SealedColumn, Unsealable, sea
 from headwater.spaces.locks import lock_space
 
 queries = Queries(__name__, "channels.sql")
+_LIST, _FETCH = (queries[name].format(confirmed_at=queries["confirmed_at"]) for name in ("list", "fetch"))
 
 MOST = 20
 LONGEST_NAME = 80
@@ -74,7 +75,7 @@ class NewChannel(Struct, frozen=True):
 
 async def list_channels(connection: AsyncConnection, space_id: int) -> list[AlertChannel]:
     cursor = connection.cursor(row_factory=class_row(AlertChannel))
-    return await fetch_all(cursor, queries["list"], {"space_id": space_id, "most": MOST})
+    return await fetch_all(cursor, _LIST, {"space_id": space_id, "most": MOST})
 
 
 async def create_channel(
@@ -135,7 +136,7 @@ async def fetch_target(connection: AsyncConnection, space_id: int, channel_id: i
     """Return None if the channel was removed."""
     cursor = connection.cursor(row_factory=class_row(ChannelTarget))
     values = {"space_id": space_id, "id": channel_id}
-    return await fetch_optional(cursor, queries["fetch"], values)
+    return await fetch_optional(cursor, _FETCH, values)
 
 
 async def channels_for(connection: AsyncConnection, space_id: int, rule: Rule) -> list[int]:

@@ -1,11 +1,13 @@
--- name: list
+-- name: confirmed_at
 -- A member's address counts as confirmed only as long as they are a member who can log in.
+CASE WHEN c.kind = 'webhook' OR c.confirmed_at > c.created_at OR EXISTS (
+    SELECT FROM memberships m JOIN users u ON u.id = m.user_id
+    WHERE m.space_id = %(space_id)s AND u.email = c.address AND u.disabled_at IS NULL
+) THEN c.confirmed_at END
+
+-- name: list
 SELECT c.id, c.kind, c.name, c.address, c.hint, c.rules, c.made_by, c.created_at,
-       CASE WHEN c.kind = 'webhook' OR c.confirmed_at > c.created_at OR EXISTS (
-           SELECT FROM memberships m JOIN users u ON u.id = m.user_id
-           WHERE m.space_id = %(space_id)s AND u.email = c.address AND u.disabled_at IS NULL
-       ) THEN c.confirmed_at END AS confirmed_at,
-       c.sent_at, c.went_well, c.error
+       {confirmed_at} AS confirmed_at, c.sent_at, c.went_well, c.error
 FROM channels c
 WHERE c.space_id = %(space_id)s AND c.removed_at IS NULL
 ORDER BY c.id
@@ -39,13 +41,7 @@ WHERE c.space_id = %(space_id)s AND c.id = %(id)s AND c.removed_at IS NULL
 RETURNING c.id;
 
 -- name: fetch
--- One channel, confirmed as in the list.
-SELECT c.id, c.kind, c.name, c.address, c.secret, c.hint,
-       CASE WHEN c.kind = 'webhook' OR c.confirmed_at > c.created_at OR EXISTS (
-           SELECT FROM memberships m JOIN users u ON u.id = m.user_id
-           WHERE m.space_id = %(space_id)s AND u.email = c.address AND u.disabled_at IS NULL
-       ) THEN c.confirmed_at END AS confirmed_at,
-       c.made_by
+SELECT c.id, c.kind, c.name, c.address, c.secret, c.hint, {confirmed_at} AS confirmed_at, c.made_by
 FROM channels c
 WHERE c.space_id = %(space_id)s AND c.id = %(id)s AND c.removed_at IS NULL;
 
