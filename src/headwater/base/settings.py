@@ -202,7 +202,7 @@ def _base_url(text: str) -> str:
         raise ValueError("must have a host name in ASCII; write other letters as xn--…")
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     port = "" if parts.port in (None, _DEFAULT_PORTS[parts.scheme]) else f":{parts.port}"
-    # Browsers send their origin in this form, with which it is compared.
+    # The console compares it with the origin that browsers send, which has this form.
     if text != (origin := f"{parts.scheme}://{host}{port}"):
         raise ValueError(f"must be written as browsers do: {origin}")
     return text

@@ -80,7 +80,7 @@ def _read_change(changes: SpaceChanges, groups: Mapping[str, tuple[str, ...]], k
         raise ValueError(f"no such setting; there are {', '.join(KEYS)}")
     names = groups[group]
     if name not in names and group == LIMIT:
-        raise ValueError("no such rate limit; the page on the API names that of each operation")
+        raise ValueError("no such rate limit; the page on the API lists them by operation")
     if name not in names:
         raise ValueError(f"no such name; there are {names[0]} to {names[-1]}")
     if group == "event_label":

@@ -1124,7 +1124,7 @@ CREATE TABLE retention_passes (
     kind text NOT NULL CHECK (kind IN ('contacts', 'deliveries', 'logs')),
     -- The last row of the pass under way; 0 between passes.
     after_id bigint NOT NULL DEFAULT 0,
-    -- The time before which rows are deleted, of the latest batch that deleted any.
+    -- Rows before this time have been deleted, as of the latest batch that deleted any.
     deleted_before timestamptz,
     -- When the latest pass ended.
     ended_at timestamptz,
@@ -1241,7 +1241,7 @@ CREATE TABLE current_models (
     FOREIGN KEY (space_id, trained_model_id) REFERENCES trained_models (space_id, id) ON DELETE CASCADE
 );
 
--- The event names for which a Space trains models at night. A new Space does so for purchases.
+-- The event names whose models a Space trains at night. A new Space trains models of purchases.
 CREATE TABLE automatic_training (
     space_id bigint NOT NULL REFERENCES spaces ON DELETE CASCADE,
     event_name text NOT NULL,
@@ -1257,7 +1257,7 @@ CREATE INDEX automatic_training_due ON automatic_training (next_at) WHERE is_on;
 
 -------------------------------------------------------------------------------- Paths
 
--- Paths in packed columns, from which reports are computed: every event of a day with the touches before
+-- Reports are computed from these paths in packed columns: every event of a day with the touches before
 -- it. All of it is derived from events and touchpoints, and can be deleted and rebuilt.
 --
 --     events, touchpoints ──changes──▶ pending_paths ──worker──▶ path_segments
@@ -1343,7 +1343,7 @@ CREATE TABLE revisions (
     revision bigint NOT NULL,
     -- Drawn again when a backup is restored: later numbers then belong to another history.
     era integer NOT NULL,
-    -- The number from which the history is complete, and when it was given out.
+    -- The history is complete from this number on, which was given out at known_at.
     known_from bigint NOT NULL DEFAULT 0,
     known_at timestamptz NOT NULL DEFAULT '-infinity'
 ) WITH (fillfactor = 50);
@@ -1664,7 +1664,7 @@ CREATE TABLE import_jobs (
     -- How its bytes are read as a table.
     encoding text NOT NULL DEFAULT 'utf-8-sig',
     delimiter text NOT NULL DEFAULT ',',
-    -- How the table's columns, in their order, and its cells are read, as selected on the page.
+    -- How each column and its cells are read, in the order of the columns. Chosen on the page.
     reading json,
     again boolean NOT NULL DEFAULT false,
     status text NOT NULL DEFAULT 'uploading'
@@ -2086,7 +2086,7 @@ CREATE TABLE alerts (
     subject text NOT NULL,
     title text NOT NULL,
     cause text NOT NULL,
-    -- The hour or day in the Space's time zone at which it began, for rules that judge counts.
+    -- When it began: for rules that judge counts an hour or a day in the Space's time zone.
     began timestamp NOT NULL,
     opened_at timestamptz NOT NULL,
     ended_at timestamptz,

@@ -61,8 +61,8 @@ LIMIT %(limit)s;
 
 -- name: record
 -- Except deliveries that another process ended, unless the platform accepted an event that was deleted during
--- the call, which it can be told. NULL keeps the status. What is refused may be sent with another click, name or
--- time, as the platform does not have it.
+-- the call, which it can be told. NULL keeps the status. The platform does not have a refused conversion, so the
+-- next attempt may use another click, name or time.
 UPDATE deliveries d
 SET status = coalesce(r.status, d.status), reason = r.reason, attempts = d.attempts + r.tried,
     due_at = coalesce(to_timestamp(r.due_at), d.due_at), error = r.error,

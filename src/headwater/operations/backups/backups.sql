@@ -1,5 +1,5 @@
 -- name: snapshot
--- The time, and the name under which pg_dump reads the same snapshot.
+-- The time, and a name: pg_dump reads the snapshot of this name.
 SELECT pg_export_snapshot(), clock_timestamp(), current_setting('server_version');
 
 -- name: endure

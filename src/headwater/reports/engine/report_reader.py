@@ -148,7 +148,7 @@ class ReportReader:
         """The statement timeout in seconds."""
 
     def require_time(self) -> float:
-        """Return the seconds left. Raises ReportTooLarge if there are none."""
+        """Return the seconds left. Raises ReportTooLarge when the time is over."""
         remaining_seconds = self._deadline - time.monotonic()
         if remaining_seconds <= 0:
             raise ReportTooLarge

@@ -140,7 +140,7 @@ async def _put(context: ToolContext, arguments: Arguments) -> Any:
 
 
 def _refuse_unknown_fields(rows: list[Arguments]) -> None:
-    """Refuse misspelt fields. Without its campaign, a cost would replace that of the whole platform."""
+    """Refuse misspelt fields. A cost without its campaign would replace the cost of the whole platform."""
     fields = ", ".join(FIELDS)
     unknown = ((index, name) for index, row in enumerate(rows) for name in row if name not in FIELDS)
     if errors := {
