@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import csv
 import io
+import time
 from datetime import timedelta
 from decimal import Decimal
+from types import SimpleNamespace
 from typing import Any
 
+import psycopg
 import pytest
 
 from headwater.attribution.paths.builder import build_next
 from headwater.attribution.paths.upkeep import forget_space
+from headwater.reports.engine import report as report_module
+from headwater.reports.engine import report_reader
 from tests.support.factories import NOON, Stage
 from tests.support.reading_fixtures import Api
 
@@ -130,3 +135,32 @@ def test_bad_parameters_are_refused(api: Api, field: str, parameters: dict[str, 
     response = api.get("/reports", params={**MAY, **parameters})
     assert response.status_code == 422
     assert list(response.json()["errors"]) == [field]
+
+
+END_READER = """
+SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+WHERE state = 'idle in transaction' AND pid <> pg_backend_pid() AND datname = current_database()
+"""
+
+
+def test_time_that_ends_between_two_statements(
+    api: Api, stage: Stage, connection: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The connection is ended with the time, which is no failure of the database."""
+    sell(stage)
+    passed_seconds = 0.0
+    real_run = report_reader.run_in_thread
+
+    def run_too_long(work: Any, *arguments: object) -> Any:
+        nonlocal passed_seconds
+        passed_seconds = 2 * report_reader.SECONDS
+        connection.execute(END_READER)
+        return real_run(work, *arguments)
+
+    clock = SimpleNamespace(monotonic=lambda: time.monotonic() + passed_seconds)
+    monkeypatch.setattr(report_reader, "time", clock)
+    monkeypatch.setattr(report_module, "run_in_thread", run_too_long)
+    response = api.get("/reports", params={**MAY, "group_by[]": "source"})
+    assert (response.status_code, response.json().get("reason")) == (422, "too_much")
+    monkeypatch.undo()
+    assert report(api, **{"group_by[]": "source"})["event_names"] == {"purchase": 3}

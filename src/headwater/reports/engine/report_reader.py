@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 
 from msgspec import Struct
 from psycopg import AsyncConnection
-from psycopg.errors import InternalError, QueryCanceled
+from psycopg.errors import InternalError, OperationalError, QueryCanceled
 
 from headwater.attribution.paths.cache import Key, PathSource, cache, fetch_source
 from headwater.attribution.paths.path_data import Column, PathData
@@ -80,7 +80,9 @@ async def open_reader(
             yield ReportReader(connection, reported, deadline, target)
     except QueryCanceled:
         raise ReportTooLarge from None
-    except InternalError:  # psycopg raises this for rows directly followed by a cancellation
+    # psycopg raises InternalError for rows directly followed by a cancellation. The connection is shut, which
+    # is an OperationalError, when the computing between two statements takes too long.
+    except (InternalError, OperationalError):
         if time.monotonic() < deadline:
             raise
         raise ReportTooLarge from None
