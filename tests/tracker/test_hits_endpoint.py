@@ -64,6 +64,14 @@ def test_each_item_is_judged_by_itself(site: Site) -> None:
     assert len(site.rows()) == 1
 
 
+def test_text_that_is_not_unicode_refuses_only_its_item(site: Site) -> None:
+    response = site.report(page(), event(order_name="\ud83d"), event())
+    assert response.status_code == 202
+    assert [result["status"] for result in response.json()["results"]] == ["queued", "invalid", "queued"]
+    assert response.json()["results"][1]["errors"].keys() == {"order_name"}
+    assert len(site.rows()) == 2
+
+
 def test_nothing_valid_is_422(site: Site) -> None:
     response = site.report(page(url="javascript:alert(1)"))
     assert response.status_code == 422
@@ -108,7 +116,7 @@ BODIES = {
     "null": b"null",
     "a list": b"[]",
     "deep": b'{"items": ' + b"[" * 20_000 + b"]" * 20_000 + b"}",
-    "half a pair": b'{"site": "\\ud800"}',
+    "half a pair": b'{"\\ud800": 1}',
 }
 
 

@@ -7,6 +7,7 @@ Decoding and explaining take linear time, and an explanation stays small for any
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from decimal import Decimal, InvalidOperation
 from itertools import islice
@@ -25,7 +26,9 @@ MAX_CONTAINERS = 50_000
 MOST_COUNTED = 8 * 1024
 """Bytes of a body that rarely holds many brackets."""
 LONGEST_REREAD = 256 * 1024
-"""Maximum bytes of a body that is read again to find the faulty field or item."""
+"""Maximum bytes of a body that is read again to find the faulty field."""
+MOST_REPLACED = 10_000
+"""Maximum lone surrogates in a body whose items are refused alone."""
 
 NOT_AN_OBJECT = {"body": ["The body must be a JSON object."]}
 _TOO_DEEP = f"it is nested more than {MAX_DEPTH} levels deep"
@@ -39,6 +42,12 @@ encode_exact = msgspec.json.Encoder(decimal_format="number").encode
 """Encode with all digits."""
 _TO_ROUND_BRACKETS = bytes.maketrans(b"[{]}", b"(())")
 _NO_BRACKET = bytes(set(range(256)) - set(b'"[{]}'))
+
+_HIGH, _LOW = rb"[89abAB][0-9a-fA-F]{2}", rb"[c-fC-F][0-9a-fA-F]{2}"
+_LONE_SURROGATE = re.compile(  # begins with fixed bytes, which are found fast
+    rb"\\u[dD](?:%b(?!\\u[dD]%b)|(?<!\\u[dD]%b\\u[dD])%b)" % (_HIGH, _LOW, _HIGH, _LOW)
+)
+_FF_TO_FE = bytes.maketrans(b"\xff", b"\xfe")
 
 _Path = tuple[str | int, ...]
 
@@ -83,39 +92,31 @@ def decode_storable(raw: bytes) -> Any:
     return value
 
 
-def split_items(raw: bytes, name: str) -> tuple[dict[str, Any], list[msgspec.Raw]] | None:
-    """Return the other members and the items under `name` of a JSON text that the decoder refused, if only
-    text that is not Unicode is wrong with it, so that each item can be refused alone. Raise Invalid like
-    decode_typed.
+def decode_items(raw: bytes, decode: Callable[[bytes], T]) -> T:
+    """Decode a text whose items stay msgspec.Raw, like decode_typed, but leave text that is not Unicode to
+    decode_part, so that each item can be refused alone.
     """
-    if len(raw) > LONGEST_REREAD:
-        return None
     _check_form(raw)
     try:
-        value = _reread(raw, parse_float=Decimal, parse_constant=_refuse_constant)
-    except ValueError:
-        return None
-    members = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-    items = members.pop(name, None)
-    if not isinstance(items, list):
-        return None
-    return members, [_encode_item(item) for item in cast("list[Any]", items)]
-
-
-def _encode_item(item: Any) -> msgspec.Raw:
+        return decode(raw)  # skips bytes that are not UTF-8
+    except msgspec.ValidationError:
+        raise
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        text = _replace_lone_surrogates(raw)
     try:
-        return msgspec.Raw(encode_exact(item))
-    except UnicodeEncodeError:  # the decoder refuses these escapes, and names the field
-        return msgspec.Raw(json.dumps(item, default=str).encode())
+        return decode(text)
+    except msgspec.ValidationError:
+        raise
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise _not_json(_reason(error)) from None
 
 
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is not JSON")
-
-
-def _reread(raw: bytes, **options: Any) -> Any:
-    """Decode JSON with text that is not Unicode. Raise ValueError."""
-    return json.loads(raw.decode("utf-8", "surrogateescape"), **options)
+def _replace_lone_surrogates(raw: bytes) -> bytes:
+    """Replace escapes of lone surrogates, which the decoder doesn't skip, by bytes that are not UTF-8 either.
+    Takes a few passes.
+    """
+    text = raw.translate(_FF_TO_FE).replace(b"\\\\", b"\xff")  # now a backslash before u begins an escape
+    return _LONE_SURROGATE.sub(b"\xfe", text, MOST_REPLACED).replace(b"\xff", b"\\\\")
 
 
 def refuse_bad_text(value: Any) -> None:
@@ -152,7 +153,7 @@ def _refuse_bad_text(raw: bytes) -> None:
     if len(raw) > LONGEST_REREAD:
         return
     try:
-        value = _reread(raw)
+        value = json.loads(raw.decode("utf-8", "surrogateescape"))
     except ValueError:
         return
     refuse_bad_text(value)

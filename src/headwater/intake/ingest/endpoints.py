@@ -21,7 +21,7 @@ from headwater.database.pool import UNAVAILABLE
 from headwater.events.touchpoints.accepted import AcceptedTouchpoint
 from headwater.http.bodies import MAX_BATCH_BODY, Disconnected, Receive, read_body, refuse_encoding
 from headwater.http.errors import Errors, Invalid, Problem, Unavailable, bound, plain
-from headwater.http.json_decoder import NOT_AN_OBJECT, decode_typed, split_items
+from headwater.http.json_decoder import NOT_AN_OBJECT, decode_items
 from headwater.http.rate_limits import Quota, RateLimit
 from headwater.intake.inbox.inbox import Inbox, Request
 from headwater.intake.ingest.answers import Accepted, BatchAccepted, ItemResult
@@ -198,12 +198,7 @@ class BatchEndpoint(KeyedEndpoint):
     def _read(self, body: bytes) -> list[Raw]:
         name = self.items.name
         try:
-            items: list[Raw] = getattr(decode_typed(body, self._decode), name)
-        except Invalid:
-            split = split_items(body, name)
-            if split is None:
-                raise
-            _, items = split
+            items: list[Raw] = getattr(decode_items(body, self._decode), name)
         except msgspec.ValidationError:
             if body.lstrip().startswith(b"{"):
                 raise Invalid.of(name, f"must be an array of {name}.") from None

@@ -11,14 +11,7 @@ from msgspec import Raw, Struct
 
 from headwater.http.errors import Invalid
 from headwater.http.inputs.instants import parse_instant
-from headwater.http.json_decoder import (
-    NOT_AN_OBJECT,
-    decode_json,
-    decode_part,
-    decode_typed,
-    refuse_bad_text,
-    split_items,
-)
+from headwater.http.json_decoder import NOT_AN_OBJECT, decode_items, decode_json, decode_part, refuse_bad_text
 
 MAX_MESSAGE = 32 * 1024
 """Bytes of one message, which is Segment's limit."""
@@ -65,14 +58,7 @@ _decode_message = msgspec.json.Decoder(SegmentMessage, float_hook=Decimal).decod
 def read_segment_body(body: bytes) -> SegmentBody:
     """Raise Invalid for a body that is not an object, or whose batch is not an array."""
     try:
-        return decode_typed(body, _decode_body)
-    except Invalid:
-        split = split_items(body, "batch")
-        if split is None:
-            raise
-        members, messages = split
-        refuse_bad_text(members)
-        return msgspec.structs.replace(msgspec.convert(members, SegmentBody), batch=messages)
+        return decode_items(body, _decode_body)
     except msgspec.ValidationError:
         if body.lstrip().startswith(b"{"):
             raise Invalid.of("batch", "must be an array of messages.") from None

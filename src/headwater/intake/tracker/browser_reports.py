@@ -13,7 +13,7 @@ from headwater.events.browsing.accepted import COOKIES, AcceptedLanding
 from headwater.events.browsing.agents import Agent
 from headwater.events.browsing.places import Place
 from headwater.http.errors import Invalid
-from headwater.http.json_decoder import NOT_AN_OBJECT, decode_typed
+from headwater.http.json_decoder import NOT_AN_OBJECT, decode_items
 from headwater.intake.ingest.forms import Address, Check, Form, Identifier, keep_nonblank_texts
 from headwater.intake.ingest.payload import Consent
 from headwater.sources.addresses import read_address
@@ -110,7 +110,7 @@ class Body:
     def __init__(self, body: bytes) -> None:
         """Raise Invalid without naming a field, because the site isn't known."""
         try:
-            self._members = decode_typed(body, _decode_members, name_fields=False)
+            self._members = decode_items(body, _decode_members)
         except msgspec.ValidationError:
             raise Invalid(NOT_AN_OBJECT) from None
 
