@@ -163,3 +163,13 @@ def test_every_operation_is_named_and_told(document: dict[str, Any]) -> None:
         assert operation["tags"], path
         for parameter in operation.get("parameters", []):
             assert parameter["description"], (path, parameter["name"])
+
+
+def test_example_dates_are_a_range(document: dict[str, Any]) -> None:
+    for method, path, operation in operations(document):
+        examples = {
+            parameter["name"]: parameter["schema"].get("example", "")
+            for parameter in operation.get("parameters", [])
+            if parameter["name"] in ("start_date", "end_date")
+        }
+        assert not any(examples.values()) or examples["start_date"] < examples["end_date"], (method, path)

@@ -84,7 +84,9 @@ def date_range(
     start: str, end: str, *, required: bool = False, kind: FieldType[datetime] = MOMENT
 ) -> DateRange:
     """Return the two parameters with these descriptions."""
+    is_moment = "example" in kind.schema
+    end_kind = kind.documented(**kind.schema | {"example": "2026-05-13 23:59:59"}) if is_moment else kind
     return DateRange(
         Parameter(name="start_date", kind=kind, required=required, description=start),
-        Parameter(name="end_date", kind=kind, required=required, description=end),
+        Parameter(name="end_date", kind=end_kind, required=required, description=end),
     )
