@@ -293,6 +293,7 @@ def test_a_json_list_says_the_same(api: Api, stage: Stage) -> None:
         ('[{"field": []}]', "custom_field_filters"),
         ("[" * 2000, "custom_field_filters"),
         (json.dumps([{"operator": "any"}] * 11), "custom_field_filters"),
+        (json.dumps([{**TEXT, "operator": "equal_to", "value": "a\0b"}]), "custom_field_filters"),
         (json.dumps([{**TEXT, "operator": "like", "value": "a"}]), "custom_field_filters.0.operator"),
     ],
 )

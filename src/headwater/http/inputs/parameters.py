@@ -121,6 +121,8 @@ class Query(Input):
         except (Invalid, msgspec.ValidationError):
             self.refuse(name, f"must be a JSON list of objects, or be given as {name}[0][member]=value.")
             return {}
+        if "\0" in "".join(text for members in objects for text in members.values() if isinstance(text, str)):
+            self.refuse(name, "must not contain NUL characters.")
         return {
             index: {member: str(value) for member, value in members.items()}
             for index, members in enumerate(objects)
