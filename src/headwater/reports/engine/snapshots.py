@@ -200,7 +200,7 @@ async def _find_snapshot(
         return point
     if not latest.point.revision:  # nothing has ever changed
         return latest
-    moment = between(point, point, reader.space.zone).start
+    moment = max(between(point, point, reader.space.zone).start, _EPOCH)  # no change is earlier
     revision = await fetch_revision_at(reader.connection, reader.space.id, moment)
     if revision is None:
         raise SnapshotRefused(field, ReportProblem.TOO_OLD)
