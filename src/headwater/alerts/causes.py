@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
+from functools import partial
 from math import sqrt
 from typing import Any
 
@@ -17,6 +18,7 @@ from headwater.base.dates import format_day_and_time
 from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
 from headwater.people.identity.senders import Sender
 from headwater.sources.titles import format_title
+from headwater.spaces.currencies import write_estimate
 from headwater.spaces.models import Space
 
 queries = Queries(__name__, "causes.sql")
@@ -78,21 +80,26 @@ async def name_title(evidence: CauseEvidence, judgement: Judgement) -> str:
 def usual_text(space: Space, judgement: Judgement) -> str:
     observed, steps = judgement.observed, judgement.steps
     if judgement.rule in SHARES:
-        return f"{observed:.0%} in {_span(steps, 'hour')}, usually {_write_range(judgement, '{:.0%}')}"
+        return f"{observed:.0%} in {_span(steps, 'hour')}, usually {_write_range(judgement, '{:.0%}'.format)}"
     if judgement.rule is Rule.SOURCE_REVENUE_FELL:
-        amount = f"{observed / UNITS:,.0f} {space.currency}"
-        return f"{amount} in {_span(steps, 'day')}, usually {_write_range(judgement, '{:,.0f}', UNITS)}"
+        write = partial(write_revenue, currency=space.currency)
+        amount = f"{write(observed)} {space.currency}"
+        return f"{amount} in {_span(steps, 'day')}, usually {_write_range(judgement, write)}"
     number = f"{observed:,.0f} in {_span(steps, 'hour')}"
-    usual = "none" if judgement.usual.high < 1 else _write_range(judgement, "{:,.0f}")
+    usual = "none" if judgement.usual.high < 1 else _write_range(judgement, "{:,.0f}".format)
     return f"{number}, usually {usual}"
 
 
-def _write_range(judgement: Judgement, form: str, unit: int = 1) -> str:
+def write_revenue(units: float, currency: str) -> str:
+    return write_estimate(units / UNITS, currency)
+
+
+def _write_range(judgement: Judgement, write: Callable[[float], str]) -> str:
     """Return the usual range, or its middle if the range contains the observed figure: after a week of
     outages, `usually 0 to 24` would not explain why 1 is unusual.
     """
     usual = judgement.usual
-    low, middle, high = (form.format(value / unit) for value in (usual.low, usual.middle, usual.high))
+    low, middle, high = map(write, (usual.low, usual.middle, usual.high))
     return f"about {middle}" if usual.low <= judgement.observed <= usual.high else f"{low} to {high}"
 
 

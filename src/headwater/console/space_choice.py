@@ -39,6 +39,10 @@ class SpaceSummary(Struct, frozen=True):
     is_hidden: bool = False
     """Whether the Space requires a second factor first."""
 
+    @property
+    def currency(self) -> str:
+        return self.report.currency if self.report else ""
+
     def figure(self, measure: Measure) -> Figure:
         """Return the last 30 days."""
         return self.report.total.figures[FigureColumn(measure)] if self.report else None

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from headwater.demo.client import ApiClient
 from headwater.operations.terminal.tables import align
+from headwater.spaces.currencies import write_amount
 
 MODELS = ("last_touch", "u_shaped", "time_decay")
 WINDOW_DAYS = 30
@@ -44,7 +45,7 @@ def render(report: SampleReport, currency: str) -> str:
     rows = [["source", *(f"{model} ({currency})" for model in MODELS)]]
     for source in [*ranked_sources, UNATTRIBUTED]:
         amounts = [report.by_model[model].get(source, Decimal(0)) for model in MODELS]
-        rows.append([source, *(f"{amount:,.2f}" for amount in amounts)])
+        rows.append([source, *(write_amount(amount, currency) for amount in amounts)])
     totals = [sum(report.by_model[model].values(), Decimal(0)) for model in MODELS]
-    rows.append(["total", *(f"{amount:,.2f}" for amount in totals)])
+    rows.append(["total", *(write_amount(amount, currency) for amount in totals)])
     return align(rows, right=range(1, 1 + len(MODELS)))

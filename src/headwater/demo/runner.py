@@ -40,6 +40,7 @@ from headwater.spaces.accounts.members import add_member, fetch_member
 from headwater.spaces.accounts.passwords import Passwords
 from headwater.spaces.accounts.roles import Role
 from headwater.spaces.accounts.users import change_password, create_user, find_user
+from headwater.spaces.currencies import write_amount
 from headwater.spaces.models import Space
 from headwater.spaces.settings_input import read_changes
 from headwater.spaces.sites import sites
@@ -287,7 +288,8 @@ def _report(base_url: str, sample: SampleSpace, current_time: datetime) -> str:
         f"\n{space.name}, space {space.id}, {space.timezone}: revenue by source, "
         f"last {DAYS} days, {WINDOW_DAYS}-day window"
     )
-    return f"{title}\n\n{render(report, space.currency)}\n\nall sales: {report.total:,.2f}"
+    total = write_amount(report.total, space.currency)
+    return f"{title}\n\n{render(report, space.currency)}\n\nall sales: {total}"
 
 
 def _period(space: Space, current_time: datetime) -> tuple[str, str]:

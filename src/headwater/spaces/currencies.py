@@ -39,11 +39,21 @@ def count_decimals(amount: Decimal | Fraction | int, currency: str) -> int:
     return decimals if is_exact else max(decimals, 2)
 
 
-def write_amount(amount: Decimal | float, currency: str) -> str:
+def write_amount(amount: Decimal | Fraction | float, currency: str) -> str:
     """Return 1,234.50 for EUR, 1,235 for JPY, 1,234.500 for KWD."""
-    exact_amount = Decimal(str(amount))
-    step = Decimal(1).scaleb(-count_decimals(exact_amount, currency))
-    return f"{exact_amount.quantize(step, ROUND_HALF_UP):,f}"
+    exact_amount = Fraction(str(amount))
+    return f"{round_half_up(exact_amount, count_decimals(exact_amount, currency)):,f}"
+
+
+def write_estimate(amount: float, currency: str) -> str:
+    """Return `write_amount` of an estimate, which has no parts of 1 JPY."""
+    return write_amount(round(amount, find_decimals(currency)), currency)
+
+
+def round_half_up(value: Fraction | Decimal | int, decimals: int) -> Decimal:
+    exact_value = Fraction(value)
+    scaled_value = Decimal(exact_value.numerator * 10**decimals) / Decimal(exact_value.denominator)
+    return scaled_value.quantize(Decimal(1), ROUND_HALF_UP).scaleb(-decimals)
 
 
 def format_money(amount: Decimal | float, currency: str) -> str:

@@ -20,7 +20,7 @@ class CostColumn(Struct, frozen=True):
     figure: str
     """An attribute of CostFigures, or what `get_figure` computes."""
     title: str
-    written_as: Measure
+    written_as: figures.FigureForm
     made_of: MadeOf | None = None
     """Parameters that select its events; None without events."""
     hint: str = ""
@@ -46,7 +46,7 @@ COLUMNS = (
         Measure.REVENUE,
         hint="As the platform counts it, for comparison only.",
     ),
-    CostColumn("roas", "ROAS", Measure.REVENUE, hint="Revenue divided by spend.", missing="No spend"),
+    CostColumn("roas", "ROAS", figures.RATIO, hint="Revenue divided by spend.", missing="No spend"),
     CostColumn("cpa", "CPA", Measure.REVENUE, hint="Spend per order.", missing="No spend, or no orders"),
     CostColumn("new_customers", "New customers", Measure.EVENTS, NEW),
     CostColumn(
@@ -104,12 +104,12 @@ def get_figure(column: CostColumn, costs: CostFigures) -> Figure:
     return Fraction(value) if is_part and value is not None else value
 
 
-def write_figure(column: CostColumn, costs: CostFigures) -> Markup:
+def write_figure(column: CostColumn, costs: CostFigures, currency: str) -> Markup:
     """Format a figure with its exact value."""
     reason = column.missing if costs.has_ratios else NOT_COMPARABLE
-    text = figures.figure(column.written_as, get_figure(column, costs), reason)
+    text = figures.figure(column.written_as, get_figure(column, costs), currency, reason)
     if column.figure == "platform_says" and (costs.platform_conversions or costs.platform_revenue):
-        revenue = figures.figure(Measure.REVENUE, costs.platform_revenue)
+        revenue = figures.figure(Measure.REVENUE, costs.platform_revenue, currency)
         return Markup("{} · {}").format(text, revenue)
     return text
 

@@ -233,7 +233,8 @@ class AdTable:
         if column.figure == "platform_says" and conversions and costs.platform_conversions:
             below_text = f"{float(costs.platform_conversions) / float(conversions):.1f} times yours"
         link = "" if behind is None else self._link(column, costs, behind)
-        return Cell(write_figure(column, costs), link, below_text, mark=_mark(column, costs, report))
+        content = write_figure(column, costs, report.currency)
+        return Cell(content, link, below_text, mark=_mark(column, costs, report))
 
     def _link(self, column: CostColumn, costs: CostFigures, behind: ReportView) -> str:
         """Return the events of a figure, or the comparison with the platform's own."""
@@ -256,7 +257,7 @@ class AdTable:
         known_figures = _OF_SPEND if report.unsplit else _OF_SPEND | {"contribution"}
         return tuple(
             Cell(
-                write_figure(column, report.without_place)
+                write_figure(column, report.without_place, report.currency)
                 if column.figure in known_figures
                 else figures.write_missing(ONLY_SPEND)
             )

@@ -8,9 +8,9 @@ from typing import Any
 from msgspec import Struct
 from starlette.responses import Response
 
+from headwater.alerts.causes import write_revenue
 from headwater.alerts.history import AlertRow, StepRow, acknowledge, list_history, list_steps
 from headwater.alerts.problems import Alert
-from headwater.alerts.reported_figures import UNITS
 from headwater.alerts.rules import SHARES, TEXTS, Rule
 from headwater.console.flash import FlashMessage
 from headwater.console.visitor import SpaceVisitor
@@ -26,6 +26,7 @@ LISTED = 50
 class ListedAlert(Struct, frozen=True):
     row: AlertRow
     steps: list[StepRow]
+    currency: str
 
     @property
     def remedy(self) -> str:
@@ -53,7 +54,7 @@ class ListedAlert(Struct, frozen=True):
         if self.row.rule in SHARES:
             return f"{value:.0%}"
         if self.row.rule == Rule.SOURCE_REVENUE_FELL:
-            return f"{value / UNITS:,.0f}"
+            return write_revenue(value, self.currency)
         return f"{value:,.0f}"
 
 
@@ -64,7 +65,9 @@ async def show_alerts(visit: PageVisit) -> Response:
         await list_history(connection, space.id, is_open=is_open, limit=LISTED) for is_open in (True, False)
     ]
     steps = await list_steps(connection, space.id, [row.id for rows in history for row in rows])
-    opened_alerts, ended_alerts = ([ListedAlert(row, steps[row.id]) for row in rows] for rows in history)
+    opened_alerts, ended_alerts = (
+        [ListedAlert(row, steps[row.id], space.currency) for row in rows] for rows in history
+    )
     values: dict[str, Any] = {
         "base": visit.path(),
         "opened": opened_alerts,

@@ -84,15 +84,15 @@ def describe_changes(content: ChangesContent, conversions: str, *, has_money: bo
         changed_rows = [row for row in content.rows if row.change.revenue]
         changed_rows.sort(key=lambda row: -abs(row.change.revenue))
         return [
-            f"{row.title} {sign(Measure.REVENUE, row.change.revenue)} {currency}: "
+            f"{row.title} {sign(Measure.REVENUE, row.change.revenue, currency)} {currency}: "
             f"{_give_reason(row.change, label, currency)}"
             for row in changed_rows
         ]
     changed_rows = [row for row in content.rows if row.change.conversions]
     changed_rows.sort(key=lambda row: -abs(row.change.conversions))
     return [
-        f"{row.title} {sign(Measure.CREDITED_CONVERSIONS, row.change.conversions)}: "
-        f"{_compare_counts(row.change, label)}"
+        f"{row.title} {sign(Measure.CREDITED_CONVERSIONS, row.change.conversions, currency)}: "
+        f"{_compare_counts(row.change, label, currency)}"
         for row in changed_rows
     ]
 
@@ -102,9 +102,11 @@ def _give_reason(change: SalesChange, label: str, currency: str) -> str:
     if not change.previous.conversions and not change.current.conversions:
         return "refunds and upsells"
     if abs(change.by_conversions) >= abs(change.by_value) and change.conversions:
-        return _compare_counts(change, label)
+        return _compare_counts(change, label, currency)
     current, previous = (
-        figures.written(Measure.AVERAGE_ORDER_VALUE, rounded(Fraction(sales.revenue) / sales.conversions))
+        figures.written(
+            Measure.AVERAGE_ORDER_VALUE, rounded(Fraction(sales.revenue) / sales.conversions), currency
+        )
         if sales.conversions
         else figures.NONE
         for sales in (change.current, change.previous)
@@ -112,9 +114,9 @@ def _give_reason(change: SalesChange, label: str, currency: str) -> str:
     return f"{current} {currency} per {_make_singular(label)} instead of {previous}"
 
 
-def _compare_counts(change: SalesChange, label: str) -> str:
+def _compare_counts(change: SalesChange, label: str, currency: str) -> str:
     current, previous = (
-        figures.written(Measure.CREDITED_CONVERSIONS, sales.conversions)
+        figures.written(Measure.CREDITED_CONVERSIONS, sales.conversions, currency)
         for sales in (change.current, change.previous)
     )
     is_one = change.current.conversions == 1
@@ -126,9 +128,9 @@ def _make_singular(label: str) -> str:
     return f"{label[:-3]}y" if label.endswith("ies") else label.removesuffix("s")
 
 
-def sign(measure: Measure, value: Fraction | Decimal) -> str:
+def sign(measure: Measure, value: Fraction | Decimal, currency: str) -> str:
     """Format a difference with its sign."""
-    text = figures.written(measure, value)
+    text = figures.written(measure, value, currency)
     return f"+{text}" if value > 0 else text
 
 

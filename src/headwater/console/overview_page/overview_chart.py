@@ -48,6 +48,7 @@ class OverviewChart(Struct, frozen=True):
 
 
 class _Numbers(Struct, frozen=True):
+    currency: str
     values: _Values
     previous: _Values
     channels: Mapping[str, _Values]
@@ -91,7 +92,7 @@ def _read_reports(tile: Tile, steps: TimeSteps, reports: Sequence[ReportResult])
     previous: _Values = {}
     if before and before[0].began:
         previous = steps.align(_read_tile(tile, before[0]), before[0].span, 0)
-    return _Numbers(values, previous, channels)
+    return _Numbers(by_step.currency, values, previous, channels)
 
 
 def _read_tile(tile: Tile, report: ReportResult) -> dict[str, Figure]:
@@ -113,7 +114,7 @@ def _read_costs(tile: Tile, steps: TimeSteps, costs: CostReport) -> _Numbers:
     former: _Values = {}
     if costs.comparable is not None:
         former = steps.align(by_step(costs.comparable), costs.comparable.span, tile.empty)
-    return _Numbers(by_step(costs), former, {})
+    return _Numbers(costs.currency, by_step(costs), former, {})
 
 
 def _single(tile: Tile, numbers: _Numbers, keys: Sequence[str]) -> list[Series]:
@@ -142,12 +143,15 @@ def _plot(value: Figure) -> float:
 
 
 def _describe(tile: Tile, numbers: _Numbers, key: str) -> str:
-    parts = [f"{tile.title} {figures.written(tile.measure, numbers.values.get(key, tile.empty))}"]
+    def write(value: Figure) -> str:
+        return figures.written(tile.form, value, numbers.currency)
+
+    parts = [f"{tile.title} {write(numbers.values.get(key, tile.empty))}"]
     if numbers.previous:
-        parts.append(f"before {figures.written(tile.measure, numbers.previous.get(key))}")
+        parts.append(f"before {write(numbers.previous.get(key))}")
     best = sorted(
         ((values.get(key), name) for name, values in numbers.channels.items() if values.get(key)),
         key=lambda pair: -_plot(pair[0]),
     )
-    parts += [f"{name} {figures.written(tile.measure, value)}" for value, name in best[:TOP]]
+    parts += [f"{name} {write(value)}" for value, name in best[:TOP]]
     return " · ".join(parts)

@@ -8,6 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 from itertools import groupby
 
+from markupsafe import Markup
 from msgspec import Struct
 
 from headwater.console.ad_pages.ad_columns import NOT_COMPARABLE
@@ -184,18 +185,21 @@ class SourceTable:
         self, row: SourceRow, largest: float = 0.0, *, toggle: str = "", is_open: bool = False, depth: int = 1
     ) -> Row:
         bar = max(0.0, float(row.value or 0)) / largest if largest else None
-        value = figures.figure(self._basis.credited, row.value)
-        cells = [Cell(value, self._link_events(row), bar=bar)]
+
+        def write(form: figures.FigureForm, value: Figure, reason: str = "") -> Markup:
+            return figures.figure(form, value, self._reports.current.currency, reason)
+
+        cells = [Cell(write(self._basis.credited, row.value), self._link_events(row), bar=bar)]
         previous = row.previous if self._reports.current.is_comparable else None
-        cells.append(Cell(figures.figure(self._basis.credited, previous, _NO_COMPARISON)))
+        cells.append(Cell(write(self._basis.credited, previous, _NO_COMPARISON)))
         if self._view.is_monetary:
-            cells.append(Cell(figures.figure(Measure.CREDITED_CONVERSIONS, row.conversions)))
+            cells.append(Cell(write(Measure.CREDITED_CONVERSIONS, row.conversions)))
         if self._has_visits:
-            cells.append(Cell(figures.figure(Measure.VISITS, row.visits)))
-            cells.append(Cell(figures.figure(Measure.CONVERSION_RATE, row.rate, row.no_rate)))
-        cells.append(Cell(figures.figure(Measure.REVENUE, row.spend, _NO_SPEND)))
+            cells.append(Cell(write(Measure.VISITS, row.visits)))
+            cells.append(Cell(write(Measure.CONVERSION_RATE, row.rate, row.no_rate)))
+        cells.append(Cell(write(Measure.REVENUE, row.spend, _NO_SPEND)))
         no_roas = NOT_COMPARABLE if row.spend else _NO_SPEND
-        cells.append(Cell(figures.figure(Measure.REVENUE, row.costs.roas if row.costs else None, no_roas)))
+        cells.append(Cell(write(figures.RATIO, row.costs.roas if row.costs else None, no_roas)))
         link = self._view.narrowed(row.only).link(f"{self._base}/channels") if row.only else ""
         return Row(Cell(row.title, link), tuple(cells), depth, row.key, toggle, is_open)
 

@@ -43,6 +43,10 @@ class Tile:
     """Why there may be no value."""
 
     @property
+    def form(self) -> figures.FigureForm:
+        return figures.RATIO if self.figure == "roas" else self.measure
+
+    @property
     def empty(self) -> int | None:
         """The value of a time without events or spend: none for a ratio."""
         return None if self.missing else 0
@@ -88,10 +92,6 @@ class TileValue:
     change: Change | None
     note: str
     """A share, or why there is no value."""
-
-    @property
-    def previous_text(self) -> str:
-        return figures.written(self.tile.measure, self.previous)
 
 
 def list_tiles(view: ReportView, *, has_costs: bool, has_visits: bool) -> tuple[Tile, ...]:

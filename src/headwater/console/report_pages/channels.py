@@ -108,13 +108,15 @@ class ChannelContent(Struct, frozen=True):
     @property
     def sentence(self) -> str:
         totals = get_total_row(self.report)
-        value = figures.written(self.basis.whole, totals.figures[self.basis.whole_column])
+        value = figures.written(
+            self.basis.whole, totals.figures[self.basis.whole_column], self.report.currency
+        )
         unit = f" {self.report.currency}" if self.basis.credited in figures.MONEY else ""
         first = f"{self.headlines[0].about.title} {value}{unit}"
         if not self.rows:
             return first
         top = self.rows[0]
-        share = figures.written(Measure.SHARE, top.row.figures[FigureColumn(Measure.SHARE)])
+        share = figures.percent(top.row.figures[FigureColumn(Measure.SHARE)] or 0)
         return f"{first}, {top.title} leads with {share}"
 
 

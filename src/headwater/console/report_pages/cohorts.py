@@ -202,7 +202,7 @@ class CohortReports:
         made_of = {"amount_min": _SMALLEST_ORDER} if counts_people else {}
         has_events = bool(cohort.revenue[since] or cohort.customers[since])
         return CohortCell(
-            figures.figure(measure, value),
+            figures.figure(measure, value, self._page.space.currency),
             max(0, shade),
             self._behind(cohort, since, **made_of) if has_events else "",
             since < cohort.complete_months,

@@ -22,6 +22,7 @@ from headwater.reports.engine.completeness import LEAST_HISTORY, Completeness
 from headwater.reports.engine.report import query_report
 from headwater.reports.query import DateBasis, FigureColumn, Measure, ReportQuery
 from headwater.reports.questions.report import completeness_csv
+from headwater.spaces.currencies import write_estimate
 from headwater.spaces.models import Space
 
 _NOT_HERE = frozenset({"compare"})
@@ -59,22 +60,26 @@ async def load_note(page: ReportPage) -> CompletenessNote | None:
     completeness = report.completeness
     if completeness is None or not completeness.days or completeness.share_in is None:
         return None
-    return CompletenessNote(_sentence(query.measures[0], completeness), completeness.days[0].day)
+    return CompletenessNote(
+        _sentence(query.measures[0], completeness, report.currency), completeness.days[0].day
+    )
 
 
-def _sentence(measure: Measure, completeness: Completeness) -> str:
+def _sentence(measure: Measure, completeness: Completeness, currency: str) -> str:
     first, last = completeness.days[0].day, completeness.days[-1].day
-    share = estimate(Measure.SHARE, completeness.share_in or 0.0)
-    value, expected = (estimate(measure, figure) for figure in (completeness.value, completeness.expected))
+    share = estimate(Measure.SHARE, completeness.share_in or 0.0, currency)
+    value, expected = (
+        estimate(measure, figure, currency) for figure in (completeness.value, completeness.expected)
+    )
     days = f"{format_days(first, last)} {'is' if first == last else 'are'}"
     return f"{days} incomplete: {value} received by midnight, {share} of the expected {expected}."
 
 
-def estimate(measure: Measure, value: float) -> str:
-    """Return an estimate, rounded to a tenth, or to a cent for money."""
+def estimate(measure: Measure, value: float, currency: str) -> str:
+    """Return an estimate, rounded to a tenth, or to the smallest unit of money."""
     if measure is Measure.SHARE:
         return f"{100 * value:,.1f} %"
-    return f"{value:,.{2 if measure in figures.MONEY else 1}f}"
+    return write_estimate(value, currency) if measure in figures.MONEY else f"{value:,.1f}"
 
 
 async def show_completeness(request: Request) -> Response:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import Decimal
 from fractions import Fraction
+from typing import Final, Literal
 
 from markupsafe import Markup
 
@@ -13,24 +14,18 @@ from headwater.base.dates import format_days
 from headwater.console.tables import NONE, write_missing
 from headwater.reports.engine.measures import Figure, MeasureChange, rounded
 from headwater.reports.engine.report import ReportRow
-from headwater.reports.query import DateTimeSpan, FigureColumn, Measure
+from headwater.reports.query import OF_MONEY, DateTimeSpan, FigureColumn, Measure
 from headwater.reports.questions.shared import format_figure, number
-from headwater.spaces.currencies import count_decimals
+from headwater.spaces.currencies import round_half_up, write_amount
 
-MONEY = frozenset(
-    {
-        Measure.REVENUE,
-        Measure.GROSS_REVENUE,
-        Measure.REFUNDS,
-        Measure.AVERAGE_ORDER_VALUE,
-        Measure.CREDITED_REVENUE,
-        Measure.TOUCHED_REVENUE,
-    }
-)
-_DECIMALS = {**dict.fromkeys(MONEY, 2), Measure.DAYS_TO_CONVERSION: 1, Measure.TOUCHES_TO_CONVERSION: 1}
+MONEY = OF_MONEY
+RATIO: Final = "ratio"
+"""The form of ROAS."""
+FigureForm = Measure | Literal["ratio"]
+_DECIMALS: dict[str, int] = {RATIO: 2, Measure.DAYS_TO_CONVERSION: 1, Measure.TOUCHES_TO_CONVERSION: 1}
 
 _NO_REASON = "Not known here"
-_REASONS = {
+_REASONS: dict[str, str] = {
     Measure.AVERAGE_ORDER_VALUE: "No orders",
     Measure.CONVERSION_RATE: "No visits",
     Measure.DAYS_TO_CONVERSION: "No conversion with a visit before it",
@@ -53,11 +48,11 @@ class Change:
     """False for words."""
 
 
-def figure(measure: Measure, value: Figure, reason: str = "", currency: str = "") -> Markup:
+def figure(form: FigureForm, value: Figure, currency: str, reason: str = "") -> Markup:
     """Format a figure with its exact value. `reason` says why it may be missing, unless the measure does."""
     if value is None:
-        return write_missing(reason or _REASONS.get(measure, _NO_REASON))
-    return Markup('<data value="{}">{}</data>').format(digits(value), written(measure, value, currency))
+        return write_missing(reason or _REASONS.get(form, _NO_REASON))
+    return Markup('<data value="{}">{}</data>').format(digits(value), written(form, value, currency))
 
 
 def digits(value: Figure) -> str:
@@ -65,19 +60,16 @@ def digits(value: Figure) -> str:
     return f"{value.normalize():f}" if isinstance(value, Decimal) else format_figure(number(value))
 
 
-def written(measure: Measure, value: Figure, currency: str = "") -> str:
-    """Format money with the decimals of its currency if that is given, else to the hundredth; parts of events
-    to two decimals.
-    """
+def written(form: FigureForm, value: Figure, currency: str) -> str:
+    """Format money with the decimals of its currency, and parts of events to two decimals."""
     if value is None:
         return NONE
-    if measure in (Measure.SHARE, Measure.CONVERSION_RATE):
+    if form in MONEY:
+        return write_amount(value, currency)
+    if form in (Measure.SHARE, Measure.CONVERSION_RATE):
         return percent(value)
     has_parts = isinstance(value, Fraction) and value.denominator > 1
-    decimals = _DECIMALS.get(measure, 2 if has_parts else 0)
-    if currency and measure in MONEY:
-        decimals = count_decimals(value, currency)
-    return f"{_rounded(value, decimals):,f}"
+    return f"{round_half_up(value, _DECIMALS.get(form, 2 if has_parts else 0)):,f}"
 
 
 def short(value: float) -> str:
@@ -89,7 +81,7 @@ def short(value: float) -> str:
 
 def percent(numerator: Fraction | Decimal | int) -> str:
     """Return one decimal."""
-    return f"{_rounded(Fraction(numerator) * 100, 1):,f} %"
+    return f"{round_half_up(Fraction(numerator) * 100, 1):,f} %"
 
 
 def change(row: ReportRow, column: FigureColumn) -> Change | None:
@@ -129,9 +121,3 @@ def difference(total: Figure, parts: Iterable[Figure]) -> Figure:
 
 def dates(span: DateTimeSpan) -> str:
     return format_days(span.start.date(), span.end.date())
-
-
-def _rounded(value: Fraction | Decimal | int, decimals: int) -> Decimal:
-    exact_value = Fraction(value)
-    scaled_value = Decimal(exact_value.numerator * 10**decimals) / Decimal(exact_value.denominator)
-    return scaled_value.quantize(Decimal(1), ROUND_HALF_UP).scaleb(-decimals)

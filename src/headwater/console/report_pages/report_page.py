@@ -91,6 +91,7 @@ class ReportPage:
             base=self.base,
             figures=figures,
             space=self.space,
+            currency=self.space.currency,
             shared=self.shared,
             window=window,
             window_before=describe_window(self.view.attribution_window),

@@ -85,7 +85,7 @@ def _write_headline(sent: EventReport) -> str:
 
 
 def _write_figure(sent: EventReport, row: ReportRow, column: FigureColumn) -> str:
-    value = figures.written(column.measure, row.figures[column])
+    value = figures.written(column.measure, row.figures[column], sent.report.currency)
     unit = f" {sent.report.currency}" if column.measure in figures.MONEY else ""
     title = sent.titles.get(column.measure, "Value")
     return write_total(title, f"{value}{unit}", figures.change(row, column))
@@ -99,7 +99,7 @@ def _build_table(sent: EventReport) -> ReportTable:
     rows = [
         [
             shorten_key(title(group, row.keys[0])),
-            *(figures.written(column.measure, row.figures[column]) for column in columns),
+            *(figures.written(column.measure, row.figures[column], report.currency) for column in columns),
         ]
         for row in report.rows[:LISTED]
     ]
@@ -107,7 +107,9 @@ def _build_table(sent: EventReport) -> ReportTable:
     if report.unattributed is not None:
         unattributed_figures = report.unattributed.row.figures
         values = (
-            figures.written(c.measure, unattributed_figures[c]) if c in unattributed_figures else ""
+            figures.written(c.measure, unattributed_figures[c], report.currency)
+            if c in unattributed_figures
+            else ""
             for c in columns
         )
         rows.append(["Unattributed", *values])

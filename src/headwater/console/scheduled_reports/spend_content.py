@@ -49,7 +49,7 @@ async def load_overview(connection: AsyncConnection, page: SentPage) -> ReportCo
     table = SourceTable(view, "", queries.basis, conversions, source_reports)
     return ReportContent(
         [
-            _write_total(tile.tile.title, tile.tile.measure, tile.value, tile.change, report.currency)
+            _write_total(tile.tile.title, tile.tile.form, tile.value, tile.change, report.currency)
             for tile in compute_tiles(queries.tiles, report, costs)
         ],
         describe_terms(csv_query, report.timezone, report.currency, report.compared_span),
@@ -90,7 +90,7 @@ async def load_cohorts(connection: AsyncConnection, page: SentPage) -> ReportCon
     report = await query_cohorts(connection, page.space.id, query)
     model = describe_model([query.model], query.window_days)
     return ReportContent(
-        [f"new customers {figures.written(Measure.EVENTS, report.total.new_customers)}"],
+        [f"new customers {report.total.new_customers:,}"],
         f"by month of the first order, {model}, {report.timezone}, {report.currency}",
         cohorts.find_span(report.months),
         _list_cohorts(report, view.cac_title),
@@ -105,23 +105,25 @@ def _list_cohorts(report: CohortResult, cac_title: str) -> ReportTable:
     rows = [
         *count_more(len(report.total.cohorts), len(columns)),
         *(
-            [format_month(cohort.month), *_list_figures(cohort, cohort.total_revenue)]
+            [format_month(cohort.month), *_list_figures(cohort, cohort.total_revenue, report.currency)]
             for cohort in report.total.cohorts[-LISTED:]
         ),
     ]
-    rows.append(["All", *_list_figures(report.total, report.total.revenue)])
+    rows.append(["All", *_list_figures(report.total, report.total.revenue, report.currency)])
     return ReportTable(columns=columns, rows=rows)
 
 
-def _list_figures(cohort: Cohort | CohortGroup, revenue: Figure) -> Iterator[str]:
-    yield figures.written(Measure.EVENTS, cohort.new_customers)
+def _list_figures(cohort: Cohort | CohortGroup, revenue: Figure, currency: str) -> Iterator[str]:
+    yield f"{cohort.new_customers:,}"
     for amount in (cohort.spend, cohort.cac, revenue):
-        yield figures.written(Measure.REVENUE, amount)
+        yield figures.written(Measure.REVENUE, amount, currency)
 
 
-def _write_total(title: str, measure: Measure, value: Figure, change: Change | None, currency: str) -> str:
-    unit = f" {currency}" if measure in figures.MONEY and title != "ROAS" and value is not None else ""
-    return write_total(title, f"{figures.written(measure, value)}{unit}", change)
+def _write_total(
+    title: str, form: figures.FigureForm, value: Figure, change: Change | None, currency: str
+) -> str:
+    unit = f" {currency}" if form in figures.MONEY and value is not None else ""
+    return write_total(title, f"{figures.written(form, value, currency)}{unit}", change)
 
 
 def _link_nowhere(**_: object) -> str:
