@@ -27,6 +27,8 @@ SOURCES = (
     ("direct", "", ""), ("referral", "", ""), ("ai_chat_gpt", "", ""),
 )  # fmt: skip
 """Sources with the platform and the campaign of their spend, if any."""
+LONG = "0" * 100
+"""Without a place to break a line."""
 DAYS = 58
 """A period of 30 days, and most of the previous one."""
 PAGES = (
@@ -74,7 +76,9 @@ def sell(stage: Stage) -> None:
                 contact, reached, occurred_at=moment - timedelta(hours=earlier),
                 campaign_id=campaign or None, campaign_name=campaign or None,
             )  # fmt: skip
-        stage.event(contact, amount=f"{1000 + 37 * days}.90", event_time=moment, order_id=f"order-{days}")
+        stage.event(
+            contact, amount=f"{1000 + 37 * days}.90", event_time=moment, order_id=f"order-{days}{LONG}"
+        )
         if platform:
             spent = {
                 "date": moment.date(), "platform": platform, "campaign_id": campaign,
@@ -122,6 +126,13 @@ def test_no_table_hides_a_column(open_shop: Callable[..., Visit], shop: Stage) -
             hidden_columns[end, width] = visitor.page.evaluate(HIDDEN)
     assert {key: columns for key, columns in hidden_columns.items() if columns} == {}
     assert visitor.reports == []
+
+
+def test_a_long_order_number_leaves_room_for_the_amount(open_shop: Callable[..., Visit]) -> None:
+    for size in (DESKTOP, PHONE):
+        amounts = open_shop(size).page.locator(".latest data")
+        lines = amounts.evaluate_all("(all) => all.map((one) => one.getClientRects().length)")
+        assert lines == [1] * len(lines) != []
 
 
 def test_return_of_a_platform_is_in_sight_after_the_login(
