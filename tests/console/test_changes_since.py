@@ -35,7 +35,7 @@ def test_it_works(owner: Person, space_id: int, connection: psycopg.Connection) 
     assert "this was 100.00, now it is 120.00: a difference of +20.00" in page
     assert "Late events Earlier conversions that arrived late. 1 +20.00" in page
     assert "Merges Contacts merged because they are one person. 1 0" in page
-    assert "paid 100.00 60.00 -40.00 late events +10.00, merges -50.00" in page
+    assert "Paid ads 100.00 60.00 -40.00 late events +10.00, merges -50.00" in page
     assert "0.00 unexplained" in page
     table = owner.browser.get(f"{base}/changes/since.csv?{choices}").text.splitlines()
     assert table[0] == "channel,part,credited_revenue"

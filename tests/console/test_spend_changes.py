@@ -47,3 +47,15 @@ def test_it_works(
     refusal = owner.browser.get(f"{base}/campaigns/changes?since=nonsense")
     assert refusal.status_code == 422
     assert "/campaigns/changes" in owner.browser.get(f"{base}/campaigns").text
+
+
+def test_a_missing_ratio_has_its_reason(
+    owner: Person, space_id: int, connection: psycopg.Connection, put_rows: Callable[..., None]
+) -> None:
+    connection.execute("UPDATE spaces SET currency = 'EUR' WHERE id = %s", (space_id,))
+    day = f"{datetime.now(UTC).date()}"
+    put_rows({"date": day, "platform": "google", "currency": "EUR", "amount": 25})
+    html = owner.browser.get(f"/console/spaces/{space_id}/campaigns/changes").text
+    for reason in ("No spend", "No spend, or no orders", "No spend, or no new customers"):
+        assert f'title="{reason}"' in html
+    assert "No amount" not in html

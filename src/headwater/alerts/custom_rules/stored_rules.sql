@@ -50,14 +50,19 @@ WHERE r.space_id = %(space_id)s AND r.id = %(id)s AND r.changed_at = %(changed_a
 RETURNING r.id;
 
 -- name: campaigns
--- The newest campaigns of touchpoints and of the ad catalogue, with one name each.
+-- The newest campaigns of touchpoints and of the ad catalogue, with one name each. Reports list a catalogued
+-- campaign under its name if touchpoints have it only by name.
+WITH touched AS (
+    SELECT coalesce(s.campaign_id, s.campaign_name) AS key, s.campaign_name AS name, s.id
+    FROM tag_sets s
+    WHERE s.space_id = %(space_id)s AND num_nonnulls(s.campaign_id, s.campaign_name) > 0
+)
 SELECT c.key, min(c.name COLLATE "C") AS name
-FROM (SELECT coalesce(s.campaign_id, s.campaign_name) AS key, s.campaign_name AS name, s.id
-      FROM tag_sets s
-      WHERE s.space_id = %(space_id)s AND num_nonnulls(s.campaign_id, s.campaign_name) > 0
+FROM (SELECT t.key, t.name, t.id FROM touched t
       UNION ALL
       SELECT a.id, a.name, 0 FROM ad_names a
-      WHERE a.space_id = %(space_id)s AND a.kind = 'campaign') c
+      WHERE a.space_id = %(space_id)s AND a.kind = 'campaign'
+        AND (a.id IN (SELECT t.key FROM touched t) OR a.name NOT IN (SELECT t.key FROM touched t))) c
 GROUP BY c.key
 ORDER BY max(c.id) DESC, c.key
 LIMIT %(most)s;

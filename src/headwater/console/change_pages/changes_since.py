@@ -18,6 +18,7 @@ from headwater.console.change_pages.channel_changes import list_tabs
 from headwater.console.pages import redirect
 from headwater.console.report_pages.bar import read_bar
 from headwater.console.report_pages.basis import choose_basis
+from headwater.console.report_pages.breakdown import title
 from headwater.console.report_pages.csv_file import csv_response
 from headwater.console.report_pages.report_page import REFUSED, ReportPage, open_page
 from headwater.console.visitor import HOME
@@ -147,6 +148,7 @@ async def show_changes(request: Request) -> Response:
         read_bar(page.space, page.view, page.path, without=_NOT_HERE, also=parameters),
         problem,
         change=report,
+        channel_title=partial(title, Group.CHANNEL),
         since=since,
         measure=basis.credited,
         column=str(basis.credited),

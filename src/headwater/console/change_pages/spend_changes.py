@@ -65,7 +65,8 @@ class SpendChangesPage(Struct, frozen=True):
 
     def written(self, column: CostColumn, row_figures: Figures) -> str:
         """Format a figure with its exact value."""
-        return figures.figure(column.written_as, row_figures[column.figure], self.report.currency)
+        value = row_figures[column.figure]
+        return figures.figure(column.written_as, value, self.report.currency, column.missing)
 
     def moved(self, column: CostColumn, change: FigureChange) -> Figure:
         return change.difference[column.figure]
