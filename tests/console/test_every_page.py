@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from html import escape
+from html import escape, unescape
 from itertools import pairwise
 
 import httpx
@@ -85,6 +85,18 @@ def test_it_works(owner: Person, space_id: int) -> None:
         page = owner.browser.get(path)
         assert page.status_code == 200, path
         check(page)
+
+
+def test_no_link_of_a_viewer_s_pages_is_forbidden(person: Callable[..., Person], space_id: int) -> None:
+    browser, base = person(Role.VIEWER).browser, f"/console/spaces/{space_id}"
+    pages = (browser.get(f"{base}{end}").text for end in IN_SPACE)
+    links = {
+        unescape(link).partition("?")[0]: unescape(link)
+        for page in pages
+        for link in re.findall(f'href="({base}[^"#]*)', page)
+    }
+    assert len(links) > len(IN_SPACE) / 2
+    assert [link for link in links.values() if browser.get(link).status_code == 403] == []
 
 
 ENTRY_HEADED = ("Performance", "General", "Overview", "Open")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from headwater.spaces.accounts.roles import Permission
+
 
 class Tab(Struct, frozen=True):
     title: str
@@ -13,6 +15,7 @@ class Tab(Struct, frozen=True):
     """Starts of other paths that belong to it."""
     query: str = ""
     """Choices that make it another tab of the same page."""
+    permission: Permission = Permission.READ
 
     @property
     def link(self) -> str:
@@ -102,7 +105,7 @@ ENTRIES = (
             Tab("Attribution", "/trained-models"),
             Tab("Share links", "/share-links"),
             Tab("Notes", "/notes"),
-            Tab("Audit log", "/audit"),
+            Tab("Audit log", "/audit", permission=Permission.MANAGE_MEMBERS),
         ),
     ),
 )

@@ -136,6 +136,7 @@ class ReportBar:
     new_filters: tuple[Choice, ...]
     groups: Mapping[str, str]
     """Titles of the groups whose key is typed."""
+    may_share: bool = True
     names: ClassVar[tuple[str, ...]] = NAMES
 
     @property
@@ -154,7 +155,7 @@ class ReportBar:
 
     @property
     def shareable(self) -> bool:
-        return self.end in SHAREABLE
+        return self.may_share and self.end in SHAREABLE
 
     @property
     def query(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
@@ -25,6 +25,7 @@ from headwater.http.errors import Invalid, Problem
 from headwater.http.inputs.parameters import Query
 from headwater.reports.engine.report_reader import CONNECTION_SECONDS
 from headwater.reports.query import ReportRefused
+from headwater.spaces.accounts.roles import Permission
 from headwater.spaces.models import Space
 
 T = TypeVar("T")
@@ -53,6 +54,10 @@ class ReportPage:
     def base(self) -> str:
         """The prefix of the Space's page addresses."""
         return f"{HOME}/spaces/{self.space.id}"
+
+    @property
+    def _may_share(self) -> bool:
+        return self.shared is None and self.request.state.inside.may(Permission.CHANGE_SETTINGS)
 
     async def load(self, work: Callable[[AsyncConnection], Awaitable[T]]) -> T:
         """Run `work` on a connection for reports. A missing trained model is explained."""
@@ -84,7 +89,7 @@ class ReportPage:
             self.request,
             template,
             status=problem.status if problem else form_status,
-            bar=bar,
+            bar=replace(bar, may_share=self._may_share),
             problem=problem,
             view=self.view,
             views=self.views,
