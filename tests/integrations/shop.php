@@ -28,6 +28,16 @@ $steps = array(
 			}
 		);
 	},
+	// The WP Consent API, with the consent that it has for every category.
+	'consent'  => function ( $has_consent ) {
+		$GLOBALS['has_consent'] = $has_consent;
+		if ( ! function_exists( 'wp_has_consent' ) ) {
+			function wp_has_consent( $category ) {
+				return $GLOBALS['has_consent'];
+			}
+		}
+		return apply_filters( 'wp_consent_api_registered_headwater-for-woocommerce/headwater-for-woocommerce.php', false );
+	},
 	'head'     => function ( $id = 0, $email = '' ) {
 		$user             = new WP_User();
 		$user->ID         = $id;

@@ -340,6 +340,17 @@ def test_the_tag_and_who_is_logged_in(shop: Shop) -> None:
     assert shop.run_steps(["head"]) == [""]
 
 
+def test_an_order_without_current_consent_has_no_token(shop: Shop) -> None:
+    shop.settings |= {"consent": "required"}
+    first, second = ({**ORDER, "id": order_id} for order_id in (1, 2))
+    results = shop.run_steps(
+        ["consent", False], ["checkout", CLASSIC, first, "tok-5"],
+        ["consent", True], ["checkout", CLASSIC, second, "tok-5"],
+        ["set", {"consent": ""}], ["consent", False], ["checkout", BLOCKS, ORDER, "tok-5"],
+    )  # fmt: skip
+    assert results == [True, "", True, "tok-5", None, True, "tok-5"]
+
+
 def test_with_the_secret_an_identity_is_signed(shop: Shop) -> None:
     shop.settings |= {"url": "https://hw.shop.example", "signing_secret": SIGNING_SECRET}
     head, page = shop.run_steps(["head", 17, " Ada@Example.com"], ["page"])

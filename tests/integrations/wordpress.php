@@ -57,6 +57,14 @@ function __( $text ) {
 	return $text;
 }
 
+function plugin_basename( $file ) {
+	return basename( dirname( $file ) ) . '/' . basename( $file );
+}
+
+function __return_true() {
+	return true;
+}
+
 function esc_html( $text ) {
 	return htmlspecialchars( (string) $text, ENT_QUOTES );
 }

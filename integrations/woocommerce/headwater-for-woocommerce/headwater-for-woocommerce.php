@@ -41,6 +41,9 @@ add_action(
 	}
 );
 
+// Tells the WP Consent API that this plugin follows it.
+add_filter( 'wp_consent_api_registered_' . plugin_basename( __FILE__ ), '__return_true' );
+
 Headwater_Settings::register();
 Headwater_Settings_Page::register();
 Headwater_Tag::register();

@@ -44,9 +44,13 @@ class Headwater_Orders {
 	}
 
 	/**
-	 * Stores the token of the browser that orders. It exists only with the visitor's consent.
+	 * Stores the token of the browser that orders. It exists only with the visitor's consent, which may
+	 * have expired since.
 	 */
 	public static function keep_token( $order ) {
+		if ( Headwater_Settings::all()['consent'] && function_exists( 'wp_has_consent' ) && ! wp_has_consent( 'statistics' ) ) {
+			return;
+		}
 		$cookie = isset( $_COOKIE['trk_token'] ) ? $_COOKIE['trk_token'] : ''; // phpcs:ignore WordPress.Security.ValidatedSanitizedInput -- checked below.
 		if ( ! is_string( $cookie ) || ! preg_match( '/^[\w.~-]{1,255}$/D', $cookie ) ) {
 			return;

@@ -17,8 +17,23 @@ class Headwater_Tag {
 	// Queues calls until the tracker is loaded.
 	const STUB = "window.trk=window.trk||{q:[]};['identify','track','page','consent'].forEach(function(m){trk[m]=trk[m]||function(){trk.q.push([m,arguments])}})";
 
-	// Banners with the WP Consent API report a choice this way.
-	const CONSENT = "document.addEventListener('wp_listen_for_consent_change',function(e){if(e.detail&&e.detail.statistics)trk.consent(e.detail.statistics==='allow')})";
+	// Passes on the choice in a banner with the WP Consent API: one made before this page, or none needed
+	// in the visitor's region, and later changes. Without a consent type, wp_has_consent() is true for
+	// everyone, so the tracker waits until a banner has set one.
+	const CONSENT = <<<'JS'
+(function () {
+  function ask() {
+    var type = window.wp_consent_type;
+    if (type === undefined && !window.waitfor_consent_hook) type = window.wp_fallback_consent_type;
+    if (type && window.wp_has_consent && wp_has_consent('statistics')) trk.consent(true);
+  }
+  // Banners dispatch the second at the document or at the window.
+  ['DOMContentLoaded', 'wp_consent_type_defined'].forEach(function (name) { window.addEventListener(name, ask, true); });
+  document.addEventListener('wp_listen_for_consent_change', function (event) {
+    if (event.detail && event.detail.statistics) trk.consent(event.detail.statistics === 'allow');
+  });
+})();
+JS;
 
 	public static function register() {
 		add_action( 'wp_head', array( __CLASS__, 'print_tag' ), 1 );
@@ -35,7 +50,8 @@ class Headwater_Tag {
 			'data-site' => $settings['site_key'],
 		);
 		if ( $settings['consent'] ) {
-			$tag['data-consent'] = 'required';
+			// The browser must not remember what the WP Consent API keeps.
+			$tag['data-consent'] = function_exists( 'wp_has_consent' ) ? 'managed' : 'required';
 		}
 		wp_print_inline_script_tag( self::STUB . ( $settings['consent'] ? ';' . self::CONSENT : '' ) );
 		wp_print_script_tag( $tag );
