@@ -157,6 +157,20 @@ def test_foreign_money(stage: Stage) -> None:
     assert amounts(stage) == [-50, 50]
 
 
+@pytest.mark.parametrize("limit", [1, 2, 10])
+@pytest.mark.parametrize("arrival", list(permutations(range(4))))
+def test_a_refund_without_a_currency_is_in_the_order_s(
+    stage: Stage, arrival: tuple[int, ...], limit: int
+) -> None:
+    reports = [order(currency="GBP"), back(make_refund("r1", "15")),
+               back(make_refund("r2", "40"), currency="GBP"), back(make_refund("r1", "15"))]  # fmt: skip
+    stage.put(*(reports[index] for index in arrival))
+    stage.process(limit)
+    assert sum(amounts(stage)) == 0
+    assert set(stage.values("events", "currency")) == {"GBP"}
+    assert stage.values("duplicates", "reason") == ["refund"]
+
+
 @pytest.mark.parametrize("sender", ["webhook", "import"])
 @pytest.mark.parametrize("is_first", [True, False])
 def test_a_negative_event_with_the_order_s_id(stage: Stage, sender: str, *, is_first: bool) -> None:

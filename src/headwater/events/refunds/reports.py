@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from decimal import Decimal
+from typing import TypeVar
 
 import msgspec
 
 EVERYTHING = Decimal("Infinity")
+OF_ORDER = ""
+"""The currency of a refund without one: the order's, whatever that is."""
 
 
 class MoneyBack(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True):
@@ -35,7 +38,7 @@ class AcceptedRefund(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=Tr
     at: int
     """When it happened, in ms since 1970."""
     currency: str | None = None
-    """None means the Space's."""
+    """None means the order's."""
     statements: tuple[MoneyBack, ...] = ()
 
 
@@ -46,6 +49,7 @@ class RefundReport(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True
     receipt: int
     at: int
     currency: str | None = None
+    """None means the Space's, OF_ORDER the order's."""
     sender: str
 
     @property
@@ -71,6 +75,9 @@ class OrderMoney(msgspec.Struct, frozen=True):
     """None means the Space's."""
 
 
+Money = TypeVar("Money", RefundReport, Refund)
+
+
 def add_reports(reports: Iterable[RefundReport], new: Iterable[RefundReport]) -> list[RefundReport]:
     """Keep the latest version per part and item."""
     latest = {(report.statement.part, report.statement.item): report for report in reports}
@@ -80,6 +87,14 @@ def add_reports(reports: Iterable[RefundReport], new: Iterable[RefundReport]) ->
         if existing_report is None or existing_report.statement.version <= report.statement.version:
             latest[key] = report
     return list(latest.values())
+
+
+def set_order_currency(items: Iterable[Money], order_currency: str | None) -> list[Money]:
+    """Set the currency of reports or refunds without one, once the order is known."""
+    return [
+        msgspec.structs.replace(item, currency=order_currency) if item.currency == OF_ORDER else item
+        for item in items
+    ]
 
 
 def count_refunds(

@@ -13,6 +13,7 @@ from headwater.events.accepted import AcceptedEvent
 from headwater.events.batch_store import Duplicate
 from headwater.events.refunds.reports import (
     EVERYTHING,
+    OF_ORDER,
     AcceptedRefund,
     MoneyBack,
     OrderMoney,
@@ -20,6 +21,7 @@ from headwater.events.refunds.reports import (
     RefundReport,
     add_reports,
     count_refunds,
+    set_order_currency,
 )
 from headwater.events.refunds.store import OrderRefunds
 from headwater.http.decimals import AMOUNT_STEP, MAX_AMOUNT, decimal_text
@@ -157,21 +159,28 @@ def _add_report(
 ) -> None:
     """Record reports that change nothing as duplicates."""
     sender = Sender(arrival.sender)
-    currency = _normalize_currency(batch, accepted.currency)
+    currency = _normalize_currency(batch, accepted.currency or OF_ORDER)
     new = [
         RefundReport(
             statement=statement, receipt=arrival.id, at=accepted.at, currency=currency, sender=sender.value
         )
         for statement in accepted.statements
     ]
-    refunds.reports = add_reports(refunds.reports, new)
     order = _find_order(batch, refunds, in_batch)
-    money = order.money if order is not None else None
-    before = refunds.counted
-    refunds.counted = count_refunds(refunds.reports, before, money)
+    before = _count(refunds, order)
+    refunds.reports = add_reports(refunds.reports, new)
+    refunds.counted = _count(refunds, order)
     if before == refunds.counted and any(statement.amount != "0" for statement in accepted.statements):
         event_id = refunds.stored[-1].receipt if refunds.stored else None
         batch.duplicates.append(Duplicate(arrival.id, "refund", event_id, arrival.received_at, sender))
+
+
+def _count(refunds: OrderRefunds, order: KnownOrder | None) -> list[Refund]:
+    if order is None:
+        return count_refunds(refunds.reports, refunds.counted, None)
+    refunds.reports = set_order_currency(refunds.reports, order.money.currency)
+    refunds.counted = set_order_currency(refunds.counted, order.money.currency)
+    return count_refunds(refunds.reports, refunds.counted, order.money)
 
 
 def _add_events(
@@ -183,7 +192,7 @@ def _add_events(
         refunds.waiting_since = (refunds.waiting_since or current_time) if is_waiting else None
         return
     refunds.waiting_since = None
-    counted_refunds = count_refunds(refunds.reports, refunds.counted, order.money)
+    counted_refunds = _count(refunds, order)
     for refund in counted_refunds:
         if not refund.is_event:
             arrival = arrivals.get(refund.receipt, batch.arrivals[-1])
