@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, Route
 
+from headwater.spaces.sites.snippets import Installation, ShopSystem, Snippet, describe_shop
 from tests.browser.conftest import Shop, idle, wait_until_ready
 from tests.support.sizes import ROOT
 from tests.support.waiting import wait_until
 
-SHOPIFY = ROOT / "integrations" / "shopify"
-SNIPPET = (SHOPIFY / "headwater.liquid").read_text()
-PIXEL = (SHOPIFY / "headwater-pixel.js").read_text()
+SNIPPET = (ROOT / "src/headwater/spaces/sites/headwater.liquid").read_text()
+PIXEL = (ROOT / "integrations/shopify/headwater-pixel.js").read_text()
 CHECKOUT = {
     "token": "ch-1", "email": "ada@example.com", "phone": None,
     "order": {"id": "gid://shopify/OrderIdentity/820982911946154508"},
@@ -33,9 +33,9 @@ window.Shopify = { routes: { root: '/' }, loadFeatures: function (features, done
 </script>"""
 
 
-def render(shop: Shop, **values: Any) -> str:
+def render(shop: Shop, snippet: str = SNIPPET, **values: Any) -> str:
     """Return the snippet as Liquid renders it, with the parts of the language that the snippet uses."""
-    text = re.sub(r"\{%-? comment .*?endcomment -?%\}", "", SNIPPET, flags=re.DOTALL)
+    text = re.sub(r"\{%-? comment .*?endcomment -?%\}", "", snippet, flags=re.DOTALL)
     text = text.replace("https://hw.shop.example", f"http://hw.shop.example:{shop.hub_port}")
     text = text.replace("trk_pk_…", shop.site.key)
     assigned = dict(re.findall(r"\{%-? assign (\w+) = '([^']*)' -?%\}", text))
@@ -123,6 +123,31 @@ def test_consent_given_on_an_earlier_page_counts(shop: Shop, page: Page) -> None
     page.goto(shop.url())
     wait_until_ready(page)
     assert ads_allowed(shop, page) is True
+
+
+@pytest.mark.parametrize("needs_consent", [True, False])
+def test_the_console_s_code_does_the_same(
+    shop: Shop, page: Page, cart: list[dict[str, Any]], *, needs_consent: bool
+) -> None:
+    """Visitors in regions without a banner are reported, and the others from the banner's page on."""
+    installation = Installation(f"http://hw.shop.example:{shop.hub_port}", "/t.js")
+    steps = describe_shop(
+        ShopSystem.SHOPIFY, Snippet(installation, shop.site.key, needs_consent), accepts_amounts=True
+    )
+    code = render(shop, "\n".join(step.code for step in steps))
+    put(shop, BANNER % "false" + code)
+    page.goto(shop.url())
+    wait_until_ready(page)
+    idle(page)
+    assert len(shop.site.rows()) == (0 if needs_consent else 1)
+    collect_consent(page, analyticsAllowed=True, marketingAllowed=True)
+    (hit,) = shop.wait_for_items("hit", 1)
+    wait_for_cart(page, cart)
+    assert cart == [{"attributes": {"trk_token": hit["trk_token"]}}]
+    page.context.clear_cookies()
+    put(shop, BANNER % "true" + code)
+    page.goto(shop.url("/?region"))
+    shop.wait_for_items("hit", 2)
 
 
 @pytest.mark.usefixtures("cart")

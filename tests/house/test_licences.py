@@ -27,7 +27,7 @@ SHIPPED = {
     ),
     "integrations/woocommerce/headwater-for-woocommerce/readme.txt": rf"^License: {LICENCE}$",
     "integrations/dbt/dbt_project.yml": rf"^# SPDX-License-Identifier: {LICENCE}$",
-    "integrations/shopify/headwater.liquid": rf"^  SPDX-License-Identifier: {LICENCE}$",
+    "src/headwater/spaces/sites/headwater.liquid": rf"^  SPDX-License-Identifier: {LICENCE}$",
     "integrations/shopify/headwater-pixel.js": rf"^ \* SPDX-License-Identifier: {LICENCE}$",
     "src/headwater/console/static/google-tag-manager.tpl": rf"^// SPDX-License-Identifier: {LICENCE}$",
 }

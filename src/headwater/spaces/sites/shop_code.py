@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 IDENTIFY = """\
 <script>
   trk.identify({ email: 'anna@example.com', tracking_id: 'customer-17' });
@@ -56,37 +58,12 @@ TAG_MANAGER_ORDER = """\
   });
 </script>"""
 
-SHOPIFY_THEME = """\
-__STUB__
-__TAG__
-{%- unless cart.attributes.trk_token -%}
-<script>
-  trk.q.push(function () {
-    if (!trkToken()) return;
-    var root = window.Shopify && Shopify.routes && Shopify.routes.root || '/';
-    fetch(root + 'cart/update.js', {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify({ attributes: { trk_token: trkToken() } })
-    });
-  });
-</script>
-{%- endunless -%}"""
+_SHOPIFY_FILE = Path(__file__).with_name("headwater.liquid").read_text("utf-8")
+SHOPIFY_SNIPPET = _SHOPIFY_FILE[_SHOPIFY_FILE.index("<script>") :]
+"""Without the comment and the three values at the top."""
 
-SHOPIFY_IDENTIFY = """\
-{% if customer %}
-<script>
-  trk.identify({ email: {{ customer.email | json }}, tracking_id: '{{ customer.id }}' });
-</script>
-{% endif %}"""
-
-SHOPIFY_CONSENT = """\
-<script>
-  document.addEventListener('visitorConsentCollected', function (event) {
-    var ads = event.detail.marketingAllowed && event.detail.saleOfDataAllowed !== false;
-    trk.consent(event.detail.analyticsAllowed && { ad_user_data: ads, ad_personalization: ads });
-  });
-</script>"""
+SHOPIFY_LAYOUT = """\
+{% render 'headwater', cart: cart, customer: customer %}"""
 
 WORDPRESS = """\
 add_action( 'wp_head', function () { ?>

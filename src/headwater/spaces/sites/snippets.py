@@ -73,7 +73,7 @@ class Instruction(Struct, frozen=True):
 def describe_shop(shop: ShopSystem, snippet: Snippet, *, accepts_amounts: bool) -> list[Instruction]:
     """Return the steps that connect a shop. Without `accepts_amounts`, pages report no orders."""
     steps = _STEPS[shop](snippet, accepts_amounts)
-    return [*steps, _CONSENT[shop]] if snippet.needs_consent else steps
+    return [*steps, _CONSENT[shop]] if snippet.needs_consent and shop in _CONSENT else steps
 
 
 def describe_custom_html(snippet: Snippet, *, accepts_amounts: bool) -> list[Instruction]:
@@ -164,16 +164,17 @@ def _consent_source(snippet: Snippet) -> str:
 def _shopify(snippet: Snippet, _: bool) -> list[Instruction]:
     return [
         Instruction(
-            "Put the snippet into the theme",
-            "Online Store, Themes, Edit code: into `layout/theme.liquid`, right before `</head>`."
-            " Its last lines put the visitor's token into the cart, and so into the order.",
-            _fill(shop_code.SHOPIFY_THEME, snippet),
+            "Add a snippet to the theme",
+            "Online Store, Themes, Edit code, Snippets: add `headwater` and paste this. It loads the"
+            " tracker, puts the visitor's token into the cart, and so into the order, identifies customers"
+            " who are logged in, and follows Shopify's consent banner. For full trust, sign identities: see"
+            " Tracker in the documentation.",
+            _fill_shopify(snippet),
         ),
         Instruction(
-            "Identify the visitor",
-            "Below it, for customers who are logged in. For full trust, sign it: see Tracker in"
-            " the documentation.",
-            shop_code.SHOPIFY_IDENTIFY,
+            "Render it on every page",
+            "In `layout/theme.liquid`, right before `</head>`.",
+            shop_code.SHOPIFY_LAYOUT,
         ),
         Instruction(
             "Checkout: have Shopify report the order",
@@ -267,6 +268,21 @@ def _fill(code: str, snippet: Snippet) -> str:
     return code
 
 
+def _fill_shopify(snippet: Snippet) -> str:
+    consent = ' data-consent="{{ headwater_consent | escape }}"'
+    values = {
+        "{{ headwater_address | escape }}/t.js": escape(snippet.installation.script_url),
+        "{{ headwater_site | escape }}": escape(snippet.site_key),
+        consent: consent.replace("{{ headwater_consent | escape }}", "managed")
+        if snippet.needs_consent
+        else "",
+    }
+    code = shop_code.SHOPIFY_SNIPPET
+    for name, value in values.items():
+        code = code.replace(name, value)
+    return code
+
+
 def _granting(code: str, where: str) -> Instruction:
     return Instruction(
         "Report the visitor's decision",
@@ -276,15 +292,13 @@ def _granting(code: str, where: str) -> Instruction:
     )
 
 
+# Shopify's snippet follows the banner itself.
 _CONSENT: dict[ShopSystem, Instruction] = {
     ShopSystem.HTML: _granting(shop_code.CONSENT, "Where your consent banner handles an acceptance."),
     ShopSystem.TAG_MANAGER: Instruction(
         "Without Consent Mode: pass on the visitor's decision",
         "If your banner does not support Consent Mode, choose `Wait for a tag that passes on consent` as"
         " Consent, and add a tag of the type `Pass on consent` on the banner's event.",
-    ),
-    ShopSystem.SHOPIFY: _granting(
-        shop_code.SHOPIFY_CONSENT, "Below the snippet: Shopify's own banner notifies the theme."
     ),
     ShopSystem.WOOCOMMERCE: _granting(
         shop_code.CONSENT, "In the code that your consent plugin runs after an acceptance."
