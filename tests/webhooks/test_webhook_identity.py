@@ -186,6 +186,26 @@ def test_a_replay_keeps_the_key_of_the_event_that_was_made(
     assert count_events(hook) == 1
 
 
+@pytest.mark.parametrize("amount", [5, -5])
+@pytest.mark.parametrize("between", [["test_orders=ignore"], ["map.email=nowhere"]])
+def test_a_replay_with_another_mapping_of_the_key_counts_once(
+    webhooks: Hooks, database_url: str, monkeypatch: pytest.MonkeyPatch, amount: int, between: list[str]
+) -> None:
+    """Also if it was refused with the settings in between."""
+    hook = webhooks.make("generic", **GENERIC, map__order_id="order")
+    hook.deliver({"email": "ada@example.com", "order": "o1", "amount": 50})
+    hook.deliver({**BODY, "amount": amount, "order": "o1" if amount < 0 else None, "id": "other"})
+    count = count_events(hook)
+    delivery_id = max(hook.deliveries("id"))
+    monkeypatch.setenv("HEADWATER_DATABASE_URL", database_url)
+    space, number = str(hook.stage.space_id), str(hook.id)
+    settings = ["map.email=email", "map.idempotency_key=id"]
+    for values in (between, settings):
+        assert main(["webhook", "set", "--space", space, number, *values]) == 0
+        main(["webhook", "replay", "--space", space, str(delivery_id)])
+    assert count_events(hook) == count == 2
+
+
 def test_deliveries_trimmed_during_a_replay_of_all_are_skipped(
     webhooks: Hooks, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -150,8 +150,8 @@ async def replay_delivery(
 ) -> tuple[WebhookOutcome, int | None]:
     """Process a stored delivery with current settings. Return the outcome and the receipt.
 
-    The idempotency key of an accepted delivery stays, so that its event is a duplicate. Raises NotFound, and
-    Conflict without a stored body.
+    The idempotency key of an accepted delivery stays, so that its event or refund is a duplicate. Raises
+    NotFound, and Conflict without a stored body.
     """
     await fetch_space(connection, space_id)
     cursor = connection.cursor(row_factory=class_row(Delivery))
@@ -164,9 +164,8 @@ async def replay_delivery(
     received_at = delivery.received_at.timestamp()
     message = WebhookRequest(delivery.headers, delivery.body.encode(), received_at)
     outcome = await process_message(connection, space_id, reader, message)
-    if outcome.event and delivery.dedup_key is not None:
-        event = msgspec.structs.replace(outcome.event, idempotency_key=delivery.dedup_key)
-        outcome = replace(outcome, event=event)
+    if delivery.dedup_key is not None:
+        outcome = _keep_key(outcome, delivery.dedup_key)
     kinds, payloads = make_inbox_rows(outcome)
     count = len(payloads)
     rows = AcceptedRows([space_id] * count, kinds, [Sender.WEBHOOK] * count, payloads)
@@ -215,7 +214,19 @@ async def fetch_delivery(
 
 
 def _find_key(outcome: WebhookOutcome) -> str | None:
-    return outcome.event.idempotency_key if outcome.event else None
+    if outcome.event is not None:
+        return outcome.event.idempotency_key
+    statements = outcome.refund.statements if outcome.refund is not None else ()
+    return statements[0].item or None if len(statements) == 1 else None
+
+
+def _keep_key(outcome: WebhookOutcome, key: str) -> WebhookOutcome:
+    if outcome.event is not None:
+        return replace(outcome, event=msgspec.structs.replace(outcome.event, idempotency_key=key))
+    if outcome.refund is None or _find_key(outcome) is None:
+        return outcome
+    statement = msgspec.structs.replace(outcome.refund.statements[0], item=key)
+    return replace(outcome, refund=msgspec.structs.replace(outcome.refund, statements=(statement,)))
 
 
 def _to_text(body: bytes) -> str:

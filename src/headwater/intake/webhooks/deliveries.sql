@@ -17,10 +17,10 @@ WHERE d.space_id = %(space_id)s AND d.webhook_id = %(webhook_id)s
                ORDER BY older.id DESC OFFSET %(kept)s LIMIT 1);
 
 -- name: finish
--- Unless erased meanwhile.
+-- Unless erased meanwhile. The key of an event stays, also if a replay ignores the delivery.
 UPDATE webhook_deliveries d
 SET status = %(status)s, detail = %(detail)s, receipt_id = %(receipt_id)s,
-    dedup_key = %(dedup_key)s, is_test = %(is_test)s
+    dedup_key = coalesce(%(dedup_key)s, d.dedup_key), is_test = %(is_test)s
 WHERE d.space_id = %(space_id)s AND d.id = %(id)s;
 
 -- name: forget
