@@ -37,7 +37,7 @@ TRUSTED: Mapping[str, str] = {
     "console/ad_pages/ledger.py _decoded": "rows that we wrote",
     "console/report_pages/rates.py _decoded": "rows that we wrote",
     "console/change_pages/spend_changes.py format_change_amount": "a row that we wrote",
-    "spaces/currencies.py write_amount": "amounts that were read, and figures of ours",
+    "spaces/currencies.py round_half_up": "amounts that were read, and figures of ours",
     "people/contacts/profiles.py": "a date that parse_slot_date wrote",
     "base/egress/addresses.py first_refusal": "addresses as the resolver writes them",
     "base/egress/client.py _is_address": "an address as the resolver writes it",
