@@ -30,6 +30,7 @@ from headwater.reports.engine.groups import (
     CUSTOMERS,
     KINDS,
     ReportDimension,
+    fetch_ad_names,
     find_key,
     load_dimension,
     step_keys,
@@ -251,9 +252,14 @@ class GroupLoader:
         return await reader.cached(key, load)
 
     async def _filter(self, group: Group, texts: Collection[str | None]) -> KeyFilter:
+        """An ad campaign's id that no touch has stands for its name in the ad catalogue, as in rows of spend."""
         loaded = await self.load(group)
-        numbers = [find_key(loaded.keys, text) for text in texts]
-        return KeyFilter(loaded.dimension, _sort_keys(numbers))
+        keys = {text: find_key(loaded.keys, text) for text in texts}
+        unknown_ids = [text for text, key in keys.items() if text is not None and key is None]
+        names = await fetch_ad_names(self._reader.connection, self._reader.space.id, group, unknown_ids)
+        return KeyFilter(
+            loaded.dimension, _sort_keys([*keys.values(), *map(loaded.keys.find, names.values())])
+        )
 
     def _steps(
         self, group: Group, texts: Collection[str | None], span: DateTimeSpan, compare: Comparison

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 from msgspec import Struct
@@ -42,6 +42,7 @@ from headwater.sources.answers import SELF_REPORTED
 from headwater.sources.catalogue import CHANNELS
 from headwater.sources.source_names import SourceNames
 from headwater.spaces.models import Space
+from headwater.spend.ads.catalogue import fetch_names
 
 _ID = re.compile("[1-9][0-9]{0,17}", re.ASCII)
 
@@ -268,21 +269,28 @@ async def fetch_labels(
 
 async def _fetch_names(
     connection: AsyncConnection, space_id: int, dimension: ReportDimension, keys: list[str]
-) -> dict[str, str | None]:
-    bound: dict[str, Any] = {"space_id": space_id, "keys": keys}
+) -> Mapping[str, str | None]:
+    bound = {"space_id": space_id, "keys": keys}
     match dimension.group:
+        case Group.CAMPAIGN | Group.ADSET | Group.AD:
+            return await fetch_ad_names(connection, space_id, dimension.group, keys)
         case Group.EVENT:
             name = "event_labels"
         case Group.COMPANY:
             name = "company_labels"
         case Group.CONTACT:
             name = "contact_labels"
-        case Group.CAMPAIGN | Group.ADSET | Group.AD:
-            name = "ad_labels"
-            bound["kind"] = TAG_PROPERTIES[dimension.group].kind
         case _:
             return {}
     return dict(await fetch_all(connection, queries[name], bound))
+
+
+async def fetch_ad_names(
+    connection: AsyncConnection, space_id: int, group: Group, ids: list[str]
+) -> dict[str, str]:
+    """Return the names of campaigns, ad sets or ads in the ad catalogue; nothing for other groups."""
+    kind = TAG_PROPERTIES[group].kind if group in TAG_PROPERTIES else ""
+    return await fetch_names(connection, space_id, kind, ids) if kind and ids else {}
 
 
 async def fetch_contacts_meeting(

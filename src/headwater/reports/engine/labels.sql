@@ -37,11 +37,6 @@ SELECT string_agg(int8send(k.id), '' ORDER BY k.id)
 FROM contacts k
 WHERE k.space_id = %(space_id)s AND {conditions};
 
--- name: ad_labels
--- Names in the Space's ad catalogue.
-SELECT a.id, a.name FROM ad_names a
-WHERE a.space_id = %(space_id)s AND a.kind = %(kind)s AND a.id = ANY(%(keys)s::text[]);
-
 -- name: event_labels
 -- The Space's labels of event names.
 SELECT l.event_name, l.label FROM event_labels l
