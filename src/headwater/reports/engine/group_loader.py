@@ -252,7 +252,7 @@ class GroupLoader:
         return await reader.cached(key, load)
 
     async def _filter(self, group: Group, texts: Collection[str | None]) -> KeyFilter:
-        """An ad campaign's id that no touch has stands for its name in the ad catalogue, as in rows of spend."""
+        """An ad's id that no touch has stands for its name in the ad catalogue, as in rows of spend."""
         loaded = await self.load(group)
         keys = {text: find_key(loaded.keys, text) for text in texts}
         unknown_ids = [text for text, key in keys.items() if text is not None and key is None]
