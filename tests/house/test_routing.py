@@ -100,13 +100,15 @@ def stable_column_function(_: str, tree: Any, volatility: Volatility) -> bool:
 
 
 def is_moved(node: Any) -> bool:
-    return (
-        isinstance(node, ast.A_Expr)
-        and node.name[-1].sval in {"+", "-"}
-        and any(
-            cast.typeName.names[-1].sval == "interval"
-            for cast in find_nodes([node.lexpr, node.rexpr], ast.TypeCast)
-        )
+    """Return whether an interval is added to a time. The type of a parameter is unknown."""
+    if not isinstance(node, ast.A_Expr) or node.name[-1].sval not in {"+", "-"}:
+        return False
+    operands = [node.lexpr, node.rexpr]
+    return any(
+        cast.typeName.names[-1].sval == "interval" for cast in find_nodes(operands, ast.TypeCast)
+    ) or any(
+        isinstance(operand, ast.FuncCall) and operand.funcname[-1].sval in {"now", "to_timestamp"}
+        for operand in operands
     )
 
 
@@ -114,7 +116,10 @@ def unsure_function(_: str, tree: Any, volatility: Volatility) -> bool:
     """6. A function that isn't immutable in CASE, COALESCE, ON CONFLICT or RETURNING of a change."""
     return any(
         calls(write.returningClause, volatility, "sv")
-        or calls(find_nodes(changes(write), ast.CaseExpr, ast.CoalesceExpr), volatility, "sv")
+        or any(
+            calls(choice, volatility, "sv") or any(map(is_moved, find_nodes(choice, ast.A_Expr)))
+            for choice in find_nodes(changes(write), ast.CaseExpr, ast.CoalesceExpr)
+        )
         or (isinstance(write, ast.InsertStmt) and calls(changes(write), volatility, "sv"))
         for write in writes(tree)
     )
@@ -291,6 +296,10 @@ PLANTED = {
         "UPDATE erasures e SET retry_at = now() + e.attempts * interval '1 second' WHERE e.space_id = 1"
     ),
     "unsure_function": "UPDATE deliveries d SET finished_at = coalesce(d.finished_at, now())",
+    "unsure_function of a sum": (
+        "UPDATE spend_connections c SET next_wide_pull_at = CASE WHEN %(is_wide)s"
+        " THEN to_timestamp(%(now)s) + %(pause)s ELSE c.next_wide_pull_at END WHERE c.space_id = 1"
+    ),
     "returned_numbers": (
         "INSERT INTO erasures (space_id, contact_id, receipt_mark) VALUES {rows} RETURNING id"
     ),

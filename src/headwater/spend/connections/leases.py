@@ -128,7 +128,8 @@ async def note_history(connection: AsyncConnection, lease: ConnectionLease, unti
 async def note_pull(
     connection: AsyncConnection, lease: ConnectionLease, current_time: float, *, is_wide: bool
 ) -> None:
-    values = {**lease.values(), "now": current_time, "is_wide": is_wide, "wide_pause": WIDE_PAUSE}
+    next_wide = current_time + WIDE_PAUSE.total_seconds() if is_wide else None
+    values = {**lease.values(), "now": current_time, "next_wide": next_wide}
     await connection.execute(queries["note_pull"], values)
 
 

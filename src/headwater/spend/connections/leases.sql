@@ -63,8 +63,7 @@ WHERE c.space_id = %(space_id)s AND c.id = %(connection_id)s;
 -- A complete pull of the days that may still change.
 UPDATE spend_connections c
 SET pulled_at = to_timestamp(%(now)s), failures = 0, failing_since = NULL, fault = NULL, fault_message = NULL,
-    next_wide_pull_at = CASE WHEN %(is_wide)s THEN to_timestamp(%(now)s) + %(wide_pause)s
-                             ELSE c.next_wide_pull_at END
+    next_wide_pull_at = coalesce(to_timestamp(%(next_wide)s), c.next_wide_pull_at)
 WHERE c.space_id = %(space_id)s AND c.id = %(connection_id)s;
 
 -- name: schedule
