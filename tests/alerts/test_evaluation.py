@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import uuid4
 
 import psycopg
 import pytest
@@ -297,7 +298,7 @@ def test_a_pass_that_lost_its_lease_stores_nothing(
 
     async def lose_lease(*_: object) -> None:
         stage.connection.execute(
-            "UPDATE alert_watches SET lease = gen_random_uuid() WHERE space_id = %s", (stage.space_id,)
+            "UPDATE alert_watches SET lease = %s WHERE space_id = %s", (uuid4(), stage.space_id)
         )
 
     monkeypatch.setattr(evaluation, "record_checks", lose_lease)

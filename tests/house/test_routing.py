@@ -72,12 +72,20 @@ def generic_plan(_: str, tree: Any, __: Volatility) -> bool:
 
 
 def no_columns(statement_name: str, tree: Any, _: Volatility) -> bool:
-    """3. A subquery without columns in a query across nodes, or of a queue together with their tables."""
+    """3. A subquery without columns in a query across nodes, after a change of a reference table in WITH, or
+    of a queue together with their tables.
+    """
     return any(
-        statement_name in SPANS_SPACES or (uses_other_nodes(tree) and reads_queue(select))
+        statement_name in SPANS_SPACES
+        or (uses_other_nodes(tree) and (changes_first(tree) or reads_queue(select)))
         for select in find_nodes(tree, ast.SelectStmt)
         if not (select.targetList or select.valuesLists or select.larg)
     )
+
+
+def changes_first(tree: Any) -> bool:
+    steps = [step.ctequery for step in find_nodes(tree, ast.CommonTableExpr)]
+    return any(write.relation.relname in REFERENCE for write in writes(steps))
 
 
 def reads_queue(select: Any) -> bool:
@@ -100,16 +108,21 @@ def stable_column_function(_: str, tree: Any, volatility: Volatility) -> bool:
 
 
 def is_moved(node: Any) -> bool:
-    """Return whether an interval is added to a time. The type of a parameter is unknown."""
+    """Return whether an interval is added to a time. A parameter may be an interval, and columns of times
+    have such names.
+    """
     if not isinstance(node, ast.A_Expr) or node.name[-1].sval not in {"+", "-"}:
         return False
     operands = [node.lexpr, node.rexpr]
-    return any(
-        cast.typeName.names[-1].sval == "interval" for cast in find_nodes(operands, ast.TypeCast)
-    ) or any(
-        isinstance(operand, ast.FuncCall) and operand.funcname[-1].sval in {"now", "to_timestamp"}
-        for operand in operands
-    )
+    if any(cast.typeName.names[-1].sval == "interval" for cast in find_nodes(operands, ast.TypeCast)):
+        return True
+    return any(isinstance(operand, ast.A_Const) for operand in operands) and any(map(is_time, operands))
+
+
+def is_time(node: Any) -> bool:
+    if isinstance(node, ast.FuncCall):
+        return node.funcname[-1].sval in {"now", "to_timestamp"}
+    return isinstance(node, ast.ColumnRef) and node.fields[-1].sval.endswith(("_at", "_until", "since"))
 
 
 def unsure_function(_: str, tree: Any, volatility: Volatility) -> bool:
@@ -291,6 +304,10 @@ PLANTED = {
     ),
     "generic_plan": "SELECT set_config('plan_cache_mode', 'force_generic_plan', false)",
     "no_columns": "SELECT EXISTS (SELECT FROM erasures e WHERE e.erased_at IS NULL)",
+    "no_columns after a change": (
+        "WITH seen AS (UPDATE sessions SET last_seen_at = now() WHERE id = 1)"
+        " SELECT s.id FROM sessions s WHERE NOT EXISTS (SELECT FROM sso_password_users)"
+    ),
     "volatile": "UPDATE erasures e SET erased_at = clock_timestamp() WHERE e.space_id = 1",
     "stable_column_function": (
         "UPDATE erasures e SET retry_at = now() + e.attempts * interval '1 second' WHERE e.space_id = 1"
@@ -299,6 +316,9 @@ PLANTED = {
     "unsure_function of a sum": (
         "UPDATE spend_connections c SET next_wide_pull_at = CASE WHEN %(is_wide)s"
         " THEN to_timestamp(%(now)s) + %(pause)s ELSE c.next_wide_pull_at END WHERE c.space_id = 1"
+    ),
+    "stable_column_function with a parameter": (
+        "UPDATE failed_jobs f SET since = f.failed_at - %(forgotten)s WHERE f.space_id = 1"
     ),
     "returned_numbers": (
         "INSERT INTO erasures (space_id, contact_id, receipt_mark) VALUES {rows} RETURNING id"

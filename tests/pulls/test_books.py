@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from uuid import uuid4
 
 import pytest
 from hypothesis import given, settings
@@ -127,8 +128,8 @@ def test_a_fault_is_not_noted_by_a_process_that_lost_its_lease(pulls: Pulls) -> 
 
     def take_lease_and_refuse(_: ReceivedRequest) -> Answer:
         pulls.stage.connection.execute(
-            "UPDATE spend_connections SET lease = gen_random_uuid() WHERE space_id = %s AND id = %s",
-            (pulls.stage.space_id, connection),
+            "UPDATE spend_connections SET lease = %s WHERE space_id = %s AND id = %s",
+            (uuid4(), pulls.stage.space_id, connection),
         )
         return error(190, "The access token has expired", status=401)
 

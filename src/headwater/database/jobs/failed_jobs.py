@@ -20,12 +20,13 @@ NOTE, CLEAR = queries["note"], queries["clear"]
 
 
 def failure(space_id: int, job: str, error: Exception) -> dict[str, Any]:
+    current_time = datetime.now(UTC)
     return {
         "space_id": space_id,
         "job": job,
         "error": type(error).__name__,
-        "now": datetime.now(UTC),
-        "forgotten": FORGOTTEN,
+        "now": current_time,
+        "forgotten_before": current_time - FORGOTTEN,
     }
 
 

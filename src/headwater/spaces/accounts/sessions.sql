@@ -20,14 +20,14 @@ SELECT s.id AS session_id, s.created_at AS opened_at,
 FROM sessions s
 JOIN users u ON u.id = s.user_id
 CROSS JOIN LATERAL (
-    SELECT EXISTS (SELECT FROM totp_factors t WHERE t.user_id = s.user_id)
-        OR EXISTS (SELECT FROM passkeys p WHERE p.user_id = s.user_id) AS has_factor
+    SELECT EXISTS (SELECT 1 FROM totp_factors t WHERE t.user_id = s.user_id)
+        OR EXISTS (SELECT 1 FROM passkeys p WHERE p.user_id = s.user_id) AS has_factor
 ) f
 WHERE s.token_hash = %(token_hash)s AND s.expires_at > now()
   AND s.last_seen_at > now() - %(idle)s AND u.disabled_at IS NULL
   AND (s.provider IS NOT NULL OR s.factor_at IS NOT NULL OR NOT f.has_factor)
-  AND (s.provider IS NOT NULL OR NOT EXISTS (SELECT FROM sso_password_users)
-    OR EXISTS (SELECT FROM sso_password_users o WHERE o.user_id = s.user_id));
+  AND (s.provider IS NOT NULL OR NOT EXISTS (SELECT 1 FROM sso_password_users)
+    OR EXISTS (SELECT 1 FROM sso_password_users o WHERE o.user_id = s.user_id));
 
 -- name: hold
 -- By a change, because rows of a table that every node of a cluster has can't be locked otherwise.
