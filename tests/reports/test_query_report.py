@@ -105,6 +105,23 @@ def test_the_limit_tells_what_is_left_out(database_url: str, stage: Stage) -> No
     assert list(figures_by_key(report)) == ["2026-05-01", "2026-05-02"]
 
 
+@pytest.mark.parametrize("group", [Group.SOURCE, Group.EVENT, Group.CONTACT])
+@pytest.mark.parametrize("limit", [1, 2, 3])
+def test_the_first_of_many_groups_are_those_of_few(
+    database_url: str, stage: Stage, monkeypatch: pytest.MonkeyPatch, group: Group, limit: int
+) -> None:
+    """Groups with the same count are ordered by their key's text, which their numbers don't follow."""
+    sources_by_name = {"custom_event_2": "google_ads", "custom_event_10": "email", "purchase": "facebook_ads"}
+    for name, source in sources_by_name.items():
+        contact_id = stage.contact()
+        stage.touchpoint(contact_id, source)
+        stage.event(contact_id, event_name=name)
+    fields = {"measures": (Measure.EVENTS,), "group_by": (group,), "limit": limit}
+    of_few = [row.keys for row in ask(database_url, stage.space_id, **fields).rows]
+    monkeypatch.setattr("headwater.reports.engine.result._MANY", 0)
+    assert [row.keys for row in ask(database_url, stage.space_id, **fields).rows] == of_few
+
+
 def test_ads_are_called_what_the_catalogue_says(database_url: str, stage: Stage) -> None:
     contact_id = stage.contact()
     stage.ad("campaign", "77", "Spring")
