@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from headwater.attribution.paths import reader, scan_plan
 from headwater.attribution.paths.cache import Cache, Key, PathSource, estimate_size
 from headwater.attribution.paths.changes import NOTE_EVENTS
+from headwater.attribution.paths.lookup import NumberMap
 from headwater.attribution.paths.scan_plan import Block
 from headwater.attribution.paths.upkeep import forget_space
 from headwater.reports.engine import block_sums, report_reader
@@ -265,6 +266,8 @@ def test_fingerprints() -> None:
     assert digest(("a",), ("b",)) != digest(("a", "b"), ())
     assert digest("1") != digest(1)
     assert digest(frozenset("abc")) == digest(frozenset("cab"))
+    maps = [NumberMap(np.array([1, 2]), np.array([3, value]), 0) for value in (4, 4, 5)]
+    assert digest(maps[0]) == digest(maps[1]) != digest(maps[2])
     with pytest.raises(TypeError):
         digest(object())
 
