@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from headwater.cli import main
+from headwater.cli import OUTPUT_CLOSED, main
 from headwater.cli.commands import COMMANDS, CommandEntry, build_parser
 from headwater.operations.terminal.command import Command, CommandGroup
 from headwater.operations.terminal.execution import prints
@@ -40,6 +41,16 @@ def test_it_works(capsys: pytest.CaptureFixture[str]) -> None:
     page = capsys.readouterr().out
     assert re.findall(r"^    ([a-z]\S*)\s", page, re.MULTILINE) == [entry.name for entry in COMMANDS]
     assert [entry.name for entry in COMMANDS if entry.about not in " ".join(page.split())] == []
+
+
+def test_output_that_nobody_reads() -> None:
+    """`headwater source list | head -1` ends quietly, like other programs."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "headwater", "completion", "bash"]
+    ended = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writing)
+    assert (ended.returncode, ended.stderr) == (OUTPUT_CLOSED, "")
 
 
 def test_without_a_command_none_is_imported() -> None:

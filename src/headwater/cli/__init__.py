@@ -13,6 +13,8 @@ from headwater.operations.terminal.failure import Failure
 
 FAILED = 2
 INTERRUPTED = 130
+OUTPUT_CLOSED = 141
+"""What a shell reports for a program that SIGPIPE ended."""
 SESSION_VARIABLES = {"PGTZ": "UTC", "PGDATESTYLE": "ISO"}
 """libpq's defaults for sessions of this process and its children. PostgreSQL's own can be any, and decide
 which instant a date without a zone is and what a timestamp's text looks like.
@@ -21,7 +23,7 @@ which instant a date without a zone is and what a timestamp's text looks like.
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code: 0 for success, 1 for a negative answer (`queue wait` that
-    timed out), 2 for a failure, with the reason on stderr.
+    timed out), 2 for a failure, with the reason on stderr, and OUTPUT_CLOSED if nobody reads the output.
     """
     os.environ.update(SESSION_VARIABLES)
     words = sys.argv[1:] if argv is None else argv
@@ -34,12 +36,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         arguments = build_parser(first).parse_args(words)
         _refuse_misspelt(os.environ)
         settings = read_settings().with_data_dir(arguments.data_dir)
-        return arguments.run(settings, arguments)
+        code = arguments.run(settings, arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader, such as `head`, has enough; Python would flush again at the end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OUTPUT_CLOSED
     except (SettingError, Failure) as error:
         print(f"headwater: {error}", file=sys.stderr)  # noqa: T201 # the terminal is the reader
         return FAILED
     except KeyboardInterrupt:
         return INTERRUPTED
+    return code
 
 
 def _refuse_misspelt(variables: Iterable[str]) -> None:
