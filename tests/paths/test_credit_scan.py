@@ -33,10 +33,10 @@ def purchases(stage: Stage) -> list[int]:
     return events
 
 
-def build_all(stage: Stage, rare_limit: int = postings.FEW) -> None:
+def build_all(stage: Stage, rare_limit: int = postings.MAX_RARE_TOUCHES) -> None:
     """Build segments; sources with more than `rare_limit` events have no postings."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(postings, "FEW", rare_limit)
+        patch.setattr(postings, "MAX_RARE_TOUCHES", rare_limit)
         while build_next(stage.connection, stage.space_id):
             pass
 
@@ -69,7 +69,7 @@ def test_it_works(stage: Stage, api: Api, purchases: list[int], scans: Walks) ->
     assert [walk.stopped_at for walk in scans] == [None, None]
 
 
-@pytest.mark.parametrize("rare_limit", [0, postings.FEW])
+@pytest.mark.parametrize("rare_limit", [0, postings.MAX_RARE_TOUCHES])
 def test_sources_that_are_common_or_rare(
     stage: Stage, api: Api, purchases: list[int], scans: Walks, rare_limit: int
 ) -> None:

@@ -33,7 +33,7 @@ def test_it_works(stage: Stage, monkeypatch: pytest.MonkeyPatch, limit: str, seg
 
 def test_few_changes_wait_a_while(stage: Stage) -> None:
     forget_others(stage)
-    patient = DueRule(many=3, patience=timedelta(hours=1))
+    patient = DueRule(many_changes=3, patience=timedelta(hours=1))
     event(stage, stage.contact())
     assert not build_next(stage.connection, stage.space_id, patient)
     assert not is_due(stage, patient)
@@ -51,7 +51,7 @@ def test_the_fewer_wait_in_a_space_the_longer_they_wait(
     stage: Stage, waiting: int, minutes: int, is_expected: bool
 ) -> None:
     forget_others(stage)
-    patient = DueRule(many=3, patience=timedelta(hours=1))
+    patient = DueRule(many_changes=3, patience=timedelta(hours=1))
     for days in range(waiting):
         event(stage, stage.contact(), event_time=NOON - days * 24 * HOUR)
     stage.connection.execute(

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from headwater.attribution.models import MODELS, WINDOWS
 from headwater.attribution.paths import postings as postings_module
-from headwater.attribution.paths.path_data import OLDER, Column, PathData
+from headwater.attribution.paths.path_data import OLDER_COLUMNS, Column, PathData
 from headwater.attribution.paths.postings import Postings, count_credited, make_postings, read_postings
 from headwater.attribution.paths.segments import DamagedSegment
 from headwater.sources.catalogue import SOURCE_IDS, source_mask
@@ -63,7 +63,7 @@ def pack(persons: Sequence[Person]) -> tuple[PathData, dict[int, tuple[Person, i
             rows[Column.SECONDS].append(int(MIDNIGHT.timestamp()) + second)
             rows[Column.STARTS].append(start)
             rows[Column.LENGTHS].append(lengths[0])
-            for days, column in OLDER.items():
+            for days, column in OLDER_COLUMNS.items():
                 rows[column].append(lengths[0] - lengths[days])
     columns = {column: np.array(values, dtype=np.int64) for column, values in rows.items()}
     return PathData(columns, ("purchase",), len(events), len(rows[Column.SOURCES])), events
@@ -96,7 +96,7 @@ def test_it_works() -> None:
 def test_every_model_and_window(persons: list[Person]) -> None:
     paths, events = pack(persons)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(postings_module, "FEW", 100)
+        patch.setattr(postings_module, "MAX_RARE_TOUCHES", 100)
         postings = make_postings(paths)
     assert not postings.common_sources
     for model, window in product(MODELS, WINDOWS):

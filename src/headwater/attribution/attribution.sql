@@ -7,7 +7,7 @@ SELECT e.id AS event_id, e.event_time, e.contact_id, e.company_id, e.event_name,
 FROM {events} e
 CROSS JOIN LATERAL ({money}) m
 CROSS JOIN LATERAL ({credited_touches}) t
-WHERE e.space_id = %(space_id)s AND t.source_id = ANY(%(source_ids)s) AND {only};
+WHERE e.space_id = %(space_id)s AND t.source_id = ANY(%(source_ids)s) AND {condition};
 
 -- name: has_credit
 -- Whether a touch credited with event `e` has one of the requested sources.

@@ -60,7 +60,7 @@ class Credited:
     touches: IntArray
     counts: IntArray
     ages: TouchAges | None = None
-    worth: SourceWeights | None = None
+    weights_by_source: SourceWeights | None = None
 
     def shares(self, units: IntArray, spread: Spread) -> IntArray:
         """Return each touch's share in its event's units, at most 1e18, which add up to them."""
@@ -86,16 +86,16 @@ class Credited:
         assert self.ages is not None
         seconds = self.ages.seconds[self.touches].astype(np.int64, copy=False)
         last_indexes = np.maximum(self._recipients.firsts + self.counts - 1, 0)
-        latest = seconds[last_indexes] if len(seconds) else seconds
-        older = latest[self.events]
-        older -= seconds
-        return WeightedRecipients(self._recipients, weigh(older, self.ages.half_life_days))
+        latest_seconds = seconds[last_indexes] if len(seconds) else seconds
+        age_seconds = latest_seconds[self.events]
+        age_seconds -= seconds
+        return WeightedRecipients(self._recipients, weigh(age_seconds, self.ages.half_life_days))
 
     @cached_property
     def _sources_met(self) -> DistinctSources:
-        assert self.worth is not None
-        sources = self.worth.sources[self.touches]
-        return DistinctSources.of(self._recipients, sources, self.worth.weights)
+        assert self.weights_by_source is not None
+        sources = self.weights_by_source.sources[self.touches]
+        return DistinctSources.of(self._recipients, sources, self.weights_by_source.weights)
 
 
 class Crediting:
@@ -114,7 +114,7 @@ class Crediting:
         self._paths, self._sources, self._ages = paths, sources, ages
         self._trained = trained or {}
         self._counting: dict[frozenset[int], tuple[TouchSlices, IntArray | None]] = {}
-        self._each: dict[frozenset[int], Credited] = {}
+        self._credited_by_sources: dict[frozenset[int], Credited] = {}
 
     def credit(self, model: str) -> Credited:
         rule = MODELS[model]
@@ -134,14 +134,14 @@ class Crediting:
         if rule.needs_training:
             weights = self._trained[model]
             touches = self.select_touches(frozenset(np.flatnonzero(weights).tolist()))
-            return replace(touches, worth=SourceWeights(self._sources, weights))
+            return replace(touches, weights_by_source=SourceWeights(self._sources, weights))
         (counting,) = rule.counting
         touches = self.select_touches(counting.source_ids)
         match rule.share.spread:
             case Spread.BY_AGE:
                 return replace(touches, ages=self._ages)
             case Spread.BY_SOURCE:
-                return replace(touches, worth=SourceWeights(self._sources, _EQUAL))
+                return replace(touches, weights_by_source=SourceWeights(self._sources, _EQUAL))
             case _:
                 return touches
 
@@ -149,23 +149,23 @@ class Crediting:
         return self.select_touches(ANY.source_ids)
 
     def select_touches(self, source_ids: frozenset[int]) -> Credited:
-        if source_ids not in self._each:
+        if source_ids not in self._credited_by_sources:
             narrowed, touches = self._narrow(source_ids)
             counts = np.maximum(narrowed.lengths, 0)
             events = np.repeat(np.arange(len(counts)), counts)
             offsets = narrowed.begins - np.cumsum(counts) + counts
             indexes = np.arange(len(events)) + offsets[events]
             indexes = indexes if touches is None else touches[indexes]
-            self._each[source_ids] = Credited(events, indexes, counts)
-        return self._each[source_ids]
+            self._credited_by_sources[source_ids] = Credited(events, indexes, counts)
+        return self._credited_by_sources[source_ids]
 
     def _pick(self, source_ids: frozenset[int], *, last: bool) -> IntArray:
         narrowed, touches = self._narrow(source_ids)
         indexes = narrowed.ends - 1 if last else narrowed.begins
-        has = narrowed.lengths > 0
+        has_touch = narrowed.lengths > 0
         if touches is not None:
-            indexes = touches[np.where(has, indexes, 0)] if len(touches) else indexes
-        return np.where(has, indexes, -1)
+            indexes = touches[np.where(has_touch, indexes, 0)] if len(touches) else indexes
+        return np.where(has_touch, indexes, -1)
 
     def _narrow(self, source_ids: frozenset[int]) -> tuple[TouchSlices, IntArray | None]:
         """Return the paths of touches of some sources, and these touches' indexes; None means all."""

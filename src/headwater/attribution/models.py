@@ -103,7 +103,7 @@ class CreditShare(Struct, frozen=True):
         return SQL("({} * {})").format(share, column("step"))
 
 
-WHOLE = CreditShare(Spread.WHOLE, SQL("{units}"))
+WHOLE_CREDIT = CreditShare(Spread.WHOLE, SQL("{units}"))
 LINEAR = CreditShare(Spread.LINEAR, SQL("linear_units({units}, c.place, c.touches)"))
 U_SHAPED = CreditShare(Spread.U_SHAPED, SQL("u_shaped_units({units}, c.place, c.touches)"))
 BY_AGE = CreditShare(Spread.BY_AGE)
@@ -145,27 +145,30 @@ class Model(Struct, frozen=True):
 
 MODELS = {
     "first_touch": Model(
-        "First touch", "All credit to the first touchpoint in the window.", CreditedTouches.FIRST, WHOLE
+        "First touch",
+        "All credit to the first touchpoint in the window.",
+        CreditedTouches.FIRST,
+        WHOLE_CREDIT,
     ),
     "last_touch": Model(
         "Last touch",
         "All credit to the last touchpoint in the window, direct visits included.",
         CreditedTouches.LAST,
-        WHOLE,
+        WHOLE_CREDIT,
     ),
     "linear": Model("Linear", "The same credit for every touchpoint.", CreditedTouches.EACH, LINEAR),
     "first_platform_touch": Model(
         "First paid touch",
         "All credit to the first touchpoint from a paid source.",
         CreditedTouches.FIRST,
-        WHOLE,
+        WHOLE_CREDIT,
         (PAID,),
     ),
     "last_platform_touch": Model(
         "Last paid touch",
         "All credit to the last touchpoint from a paid source.",
         CreditedTouches.LAST,
-        WHOLE,
+        WHOLE_CREDIT,
         (PAID,),
     ),
     "linear_paid": Model(
@@ -206,7 +209,7 @@ MODELS = {
         "Last non-direct touch",
         "All credit to the last touchpoint except direct visits, or to a direct visit if there is no other.",
         CreditedTouches.LAST,
-        WHOLE,
+        WHOLE_CREDIT,
         (NOT_DIRECT, ANY),
     ),
 }

@@ -80,7 +80,7 @@ class Attribution:
 class EventCondition(Struct, frozen=True):
     """A condition on events `e` that every credited row meets."""
 
-    only: Composable
+    condition: Composable
     parameters: dict[str, Any]
 
 
@@ -99,24 +99,24 @@ _SHARES = {Spread.BY_AGE: "share_by_age", Spread.BY_SOURCE: "share_by_source"}
 
 def credited_rows(
     attribution: Attribution,
-    only: Composable,
+    condition: Composable,
     events: Composable = EVERY_EVENT,
-    also: Sequence[Composable] = (),
+    columns: Sequence[Composable] = (),
     amounts: Sequence[SharedAmount] = OWN_AMOUNT,
 ) -> Composed:
-    """Return a SELECT of the credited rows of the events `e` that meet `only`, unordered: `event_id,
+    """Return a SELECT of the credited rows of the events `e` that meet `condition`, unordered: `event_id,
     event_time, contact_id, company_id, event_name, amount, touchpoint_id, occurred_at, source_id, tag_set_id,
     place, touches, units, step`, and `share` if the model needs it. The model's `credit` turns them into
     credit.
 
-    `only` may also use the touch as `t`. `events` may be a subset of events, with further columns in `also`.
+    `condition` may also use the touch as `t`. `events` may be a subset of events, with further `columns`.
     With two `amounts`, `events` has `space_amount`, and the rows also have `space_amount, space_units,
     space_step, space_share`.
     """
     model = MODELS[attribution.model]
     spread = model.take is CreditedTouches.EACH
     shares = [SQL("t.{}").format(amount.column("share")) for amount in amounts]
-    extra_columns = [*(shares if model.is_weighted else []), *also]
+    extra_columns = [*(shares if model.is_weighted else []), *columns]
     units = "units" if spread else "no_units"
     if len(amounts) > 1:
         extra_columns.append(SQL("e.space_amount"))
@@ -128,7 +128,7 @@ def credited_rows(
         also=SQL("").join(SQL(", {}").format(column) for column in extra_columns),
         money=queries[units],
         credited_touches=credited_touches(attribution, amounts),
-        only=only,
+        condition=condition,
     )
 
 

@@ -45,17 +45,17 @@ class Recipients:
         """Return two fifths for the first and the last, and one fifth for those between."""
         # As in the database: over the denominator 5m, an end has 2m parts and each of the m in between one.
         # The side with the larger remainder is served first.
-        many = np.flatnonzero(self.counts > 2)
+        longer_paths = np.flatnonzero(self.counts > 2)
         base, extra = units.copy(), np.zeros_like(units)
         pairs = np.flatnonzero(self.counts == 2)
         base[pairs], extra[pairs] = units[pairs] >> 1, units[pairs] & 1
-        units, m = units[many], self.counts[many] - 2
+        units, m = units[longer_paths], self.counts[longer_paths] - 2
         end, middle = 2 * units // 5, units // (5 * m)
         ends, middles = (2 * units - 5 * end) * m, units - 5 * m * middle
         remainder = units - 2 * end - m * middle
-        base[many], extra[many] = middle, remainder + (ends < middles) - (ends > middles)
+        base[longer_paths], extra[longer_paths] = middle, remainder + (ends < middles) - (ends > middles)
         shares = self._share_evenly(base, extra)
-        firsts = self.firsts[many]
+        firsts = self.firsts[longer_paths]
         shares[firsts] = end + (np.where(ends < middles, m + 1, 1) <= remainder)
         shares[firsts + m + 1] = end + (np.where(ends > middles, 2, m + 2) <= remainder)
         return shares

@@ -32,7 +32,7 @@ SET LOCAL max_parallel_workers_per_gather = 0;
 -- Every event `e` once, in the form of a credited row.
 SELECT e.id AS event_id, e.event_time, e.contact_id, e.company_id, e.event_name, e.amount{also}
 FROM {events} e
-WHERE e.space_id = %(space_id)s AND {only};
+WHERE e.space_id = %(space_id)s AND {condition};
 
 -- name: of_contacts
 EXISTS (SELECT FROM contacts k
@@ -57,7 +57,7 @@ CROSS JOIN LATERAL (
            e.amount{space_amount}
 ) c
 {joins}
-WHERE e.space_id = %(space_id)s AND {only}
+WHERE e.space_id = %(space_id)s AND {condition}
 ORDER BY {order};
 
 -- name: credited_lines
@@ -79,18 +79,18 @@ ORDER BY {order};
      SELECT e.id AS event_id, e.event_time, e.contact_id, e.company_id, e.event_name
  ) c
  {joins}
- WHERE e.space_id = %(space_id)s AND {only}
+ WHERE e.space_id = %(space_id)s AND {condition}
  ORDER BY {order});
 
 -- name: slice_start
 -- The start of the time slice with the newest %(slice_events)s events of a selection; none if it has fewer.
 SELECT e.event_time FROM events e
-WHERE e.space_id = %(space_id)s AND {only}
+WHERE e.space_id = %(space_id)s AND {condition}
 ORDER BY e.event_time DESC
 OFFSET %(slice_events)s - 1 LIMIT 1;
 
 -- name: count
-SELECT count(*) FROM events e WHERE e.space_id = %(space_id)s AND {only};
+SELECT count(*) FROM events e WHERE e.space_id = %(space_id)s AND {condition};
 
 -- name: fetch
 -- Except its currency and converted amount.

@@ -34,7 +34,7 @@ def compose_event_lines(connection: Connection[Any], space_id: int, selection: E
     selection = apply_trained_model(connection, space_id, selection)
     conditions, bound = compose_conditions(selection)
     bound |= {"space_id": space_id, "source_names": list(selection.sources.api_names)}
-    row_count_query = queries["count"].format(only=SQL(" AND ").join(conditions))
+    row_count_query = queries["count"].format(condition=SQL(" AND ").join(conditions))
     columns = fields.columns(selection.fields)
     attribution = selection.attribution
     if attribution is None:
@@ -42,7 +42,7 @@ def compose_event_lines(connection: Connection[Any], space_id: int, selection: E
     else:
         holders = connection.execute(*holders_query(attribution, space_id)).fetchone()
         narrowed = narrowing(attribution, holders)
-        conditions.append(narrowed.only)
+        conditions.append(narrowed.condition)
         bound |= narrowed.parameters | attribution.parameters()
         query = _credited_lines(attribution, selection.fields, conditions)
     lines = Lines(query, row_count_query, "events", bound, columns)
@@ -57,12 +57,12 @@ def compose_event_lines(connection: Connection[Any], space_id: int, selection: E
 
 
 def _time_slices(
-    connection: Connection[Any], only: Composable, bound: dict[str, Any]
+    connection: Connection[Any], condition: Composable, bound: dict[str, Any]
 ) -> Iterator[dict[str, Any]]:
     """Yield the `start` and `end` of each slice of a selection, newest first. Events of the same time are in
     the same slice.
     """
-    statement = queries["slice_start"].format(only=only)
+    statement = queries["slice_start"].format(condition=condition)
     start, end = None, bound["end"]
     while start != bound["start"]:
         row = connection.execute(statement, {**bound, "end": end, "slice_events": SLICE_EVENTS}).fetchone()
@@ -75,7 +75,7 @@ def _plain_lines(names: Sequence[str], conditions: Sequence[Composable]) -> Comp
     return queries["plain_lines"].format(
         line=fields.line(names, fields.EVENT_AMOUNTS),
         joins=fields.joins(names, {"e"}),
-        only=SQL(" AND ").join(conditions),
+        condition=SQL(" AND ").join(conditions),
         order=_NEWEST_EVENTS,
         **compose_exchange("e", with_amount=fields.IN_SPACE_CURRENCY in names),
     )
@@ -95,7 +95,7 @@ def _credited_lines(
     events = queries["credited_events"].format(
         columns=SQL("").join(SQL(", {} AS {}").format(*column) for column in columns),
         joins=fields.joins([name for line_part in shared_parts for name in line_part.names], {"e"}),
-        only=SQL(" AND ").join(conditions),
+        condition=SQL(" AND ").join(conditions),
         order=_NEWEST_EVENTS if is_shared_out else _BY_OWNER[attribution.by_company],
         **compose_exchange("e", with_amount=len(amounts) > 1),
     )

@@ -100,7 +100,7 @@ class _EveryEvent:
         key = self._walked.event_key.inside
         statement = queries["every_event"].format(
             key=SQL(", ").join(key),
-            only=SQL(" AND ").join(self._conditions),
+            condition=SQL(" AND ").join(self._conditions),
             order=sorted_by(key, self._walked.direction),
         )
         await self._walked.plan(by_key=False)
@@ -136,7 +136,7 @@ class _Narrowed:
                 if self._are_common
                 else await narrow(page_events.connection, page_events.space_id, self._attribution)
             )
-            page_events.conditions.append(narrowing.only)
+            page_events.conditions.append(narrowing.condition)
             page_events.bound |= narrowing.parameters
             self._walk = _EveryEvent(page_events)
         return await self._walk.next_events(limit)
@@ -149,7 +149,7 @@ class _Credited:
         self._walked, self._attribution = walked, attribution
         credit = SourceCredit(attribution.creditable(), attribution.model, attribution.window_days)
         self._walk = CreditScan(
-            walked.connection, walked.space_id, credit, self._between(), backward=walked.backward
+            walked.connection, walked.space_id, credit, self._time_span(), backward=walked.backward
         )
         self._checked, self._batch_size = 0, 0
         self._remaining: _Narrowed | None = None
@@ -181,7 +181,7 @@ class _Credited:
         self._walked.bound["stopped_at"] = stopped_at
         return _Narrowed(self._walked, self._attribution, are_common=self._walk.has_common)
 
-    def _between(self) -> tuple[datetime, datetime]:
+    def _time_span(self) -> tuple[datetime, datetime]:
         """Return the time range past the position."""
         time, position = self._walked.request.selection.time, self._walked.request.position
         if position is None:

@@ -3,7 +3,7 @@
 -- whole time range, keeping the largest amounts.
 SELECT {key}
 FROM events e
-WHERE e.space_id = %(space_id)s AND {only}
+WHERE e.space_id = %(space_id)s AND {condition}
 ORDER BY {order}
 LIMIT %(limit)s;
 

@@ -94,8 +94,8 @@ async def fetch_event(connection: AsyncConnection, space_id: int, event_id: int)
 
 async def find_order(connection: AsyncConnection, space_id: int, number: str, limit: int) -> list[int]:
     """Return event ids, oldest first. `number` is the order's id or name, with or without a leading #."""
-    bare = number.removeprefix("#")
-    values = {"space_id": space_id, "numbers": [number, bare, f"#{bare}"], "limit": limit}
+    plain_number = number.removeprefix("#")
+    values = {"space_id": space_id, "numbers": [number, plain_number, f"#{plain_number}"], "limit": limit}
     return [event_id for (event_id,) in await fetch_all(connection, queries["of_order"], values)]
 
 
@@ -169,7 +169,7 @@ def _page(form: _PageForm) -> Statement:
         credit, key = fields.compose_credit(MODELS[form.attribution.model]), CREDIT_KEY
     else:
         extra_columns = SQL(", e.space_amount" if is_exchanged else "")
-        rows = queries["plain_rows"].format(events=events, only=condition, also=extra_columns)
+        rows = queries["plain_rows"].format(events=events, condition=condition, also=extra_columns)
         credit = fields.EVENT_AMOUNTS
     touch_key = key.inside[len(event_key.inside) :]
     return Statement.of(

@@ -23,8 +23,8 @@ queries = Queries(__name__, "space_amounts.sql")
 AMOUNT_COLUMNS = queries["amount"]
 _PARTS = {"amount": AMOUNT_COLUMNS, "is_foreign": queries["is_foreign"]}
 _FOREIGN = queries["among"].format(**_PARTS)
-_ALL = queries["among"].format(amount=AMOUNT_COLUMNS, is_foreign=SQL("true"))
-_CERTAIN = MAX_PAGE_AMOUNT // UNIT
+_ALL_AMOUNTS = queries["among"].format(amount=AMOUNT_COLUMNS, is_foreign=SQL("true"))
+_MAX_CERTAIN = MAX_PAGE_AMOUNT // UNIT
 """Up to this, an amount in the Space's currency is exact, even if only a page reported it."""
 
 
@@ -59,8 +59,8 @@ class EventAmount(NamedTuple):
 
     def show(self, rates: RateTable) -> TwoCurrencies:
         amount = self.exchange(rates)
-        exact = None if amount is None else Decimal(amount) / UNIT
-        return TwoCurrencies(self.currency, exact)
+        exact_amount = None if amount is None else Decimal(amount) / UNIT
+        return TwoCurrencies(self.currency, exact_amount)
 
 
 async def exchange_amounts(
@@ -74,7 +74,7 @@ async def show_amounts(
     connection: AsyncConnection, space_id: int, event_ids: Sequence[int]
 ) -> dict[int, TwoCurrencies]:
     """Return currencies and converted amounts; deleted events are missing."""
-    amounts = await _read(connection, space_id, event_ids, _ALL)
+    amounts = await _read(connection, space_id, event_ids, _ALL_AMOUNTS)
     rates = await _load_rates(connection, space_id, amounts)
     return {amount.event_id: amount.show(rates) for amount in amounts}
 
@@ -86,7 +86,7 @@ async def show_amount(connection: AsyncConnection, space_id: int, amount: EventA
 async def _read(
     connection: AsyncConnection, space_id: int, event_ids: Sequence[int], statement: Composed
 ) -> list[EventAmount]:
-    values = {"space_id": space_id, "event_ids": array(event_ids), "certain": _CERTAIN}
+    values = {"space_id": space_id, "event_ids": array(event_ids), "certain": _MAX_CERTAIN}
     return list(map(EventAmount._make, await fetch_all(connection, statement, values)))
 
 
@@ -97,12 +97,15 @@ async def _load_rates(
 
 
 def exchange_in_slices(
-    connection: Connection[Any], slices: Iterable[Mapping[str, Any]], only: Composable, bound: dict[str, Any]
+    connection: Connection[Any],
+    slices: Iterable[Mapping[str, Any]],
+    condition: Composable,
+    bound: dict[str, Any],
 ) -> Iterator[dict[str, Any]]:
     """Add the converted amounts to the bound values of each time slice of a selection."""
-    statement = queries["of_selection"].format(only=only, **_PARTS)
+    statement = queries["of_selection"].format(condition=condition, **_PARTS)
     for time_slice in slices:
-        values = {**bound, **time_slice, "certain": _CERTAIN}
+        values = {**bound, **time_slice, "certain": _MAX_CERTAIN}
         amounts = list(map(EventAmount._make, connection.execute(statement, values).fetchall()))
         rates = load_rates_now(connection, bound["space_id"], *_days_and_currencies(amounts))
         yield {**time_slice, **_values(amounts, rates)}

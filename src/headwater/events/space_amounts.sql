@@ -32,5 +32,5 @@ WHERE e.id = chosen.id
 SELECT {amount}
 FROM events e
 JOIN spaces s ON s.id = %(space_id)s
-WHERE e.space_id = %(space_id)s AND {only}
+WHERE e.space_id = %(space_id)s AND {condition}
   AND {is_foreign};

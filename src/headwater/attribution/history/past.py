@@ -115,15 +115,17 @@ _RANKS = {
 
 class _Versions:
     def __init__(self, span: PastSpan, added_rows: _Added) -> None:
-        self._span, self._added = span, added_rows
+        self._span, self._added_rows = span, added_rows
 
-    def list_events(self, current_rows: Iterable[Row], former: Collection[Row]) -> Iterable[EventVersion]:
-        successors = {(row[10], row[8]) for row in former if row[10] is not None}
+    def list_events(
+        self, current_rows: Iterable[Row], former_rows: Collection[Row]
+    ) -> Iterable[EventVersion]:
+        successors = {(row[10], row[8]) for row in former_rows if row[10] is not None}
         last: dict[int, int] = {}
 
         def version(row: Row, end: int, end_cause: ChangeCause) -> EventVersion:
             event_id, contact_id, name, occurred_at, amount, currency, is_upsell, from_page = row[:8]
-            revision = self._added.events.get(event_id)
+            revision = self._added_rows.events.get(event_id)
             cause = ChangeCause.NEW_EVENTS if occurred_at >= self._span.taken_at else ChangeCause.LATE_EVENTS
             if (event_id, revision) in successors:
                 cause = ChangeCause.REPLACEMENTS
@@ -145,7 +147,7 @@ class _Versions:
                 from_page,
             )
 
-        for row in former:
+        for row in former_rows:
             yield version(row, make_moment(row[8], Rank.EVENTS_CHANGED), ChangeCause(row[9]))
         for row in current_rows:
             yield version(row, NEVER, ChangeCause.EDITS)
@@ -155,8 +157,10 @@ class _Versions:
     #     added 3       withdrawn 5      added 8        reclassified 9
     #     ├──── former ──┤               ├─── former ────┼─── present ─────▶
 
-    def list_touches(self, current_rows: Iterable[Row], former: Collection[Row]) -> Iterable[TouchVersion]:
-        creations = {touch_id: sorted(times) for touch_id, times in self._added.touches.items()}
+    def list_touches(
+        self, current_rows: Iterable[Row], former_rows: Collection[Row]
+    ) -> Iterable[TouchVersion]:
+        creations = {touch_id: sorted(times) for touch_id, times in self._added_rows.touches.items()}
         last: dict[int, int] = {}
 
         def find_start(touch_id: int, until: int) -> tuple[int, ChangeCause]:
@@ -167,7 +171,7 @@ class _Versions:
                 return make_moment(times.pop(0), Rank.TOUCHES_NEW), ChangeCause.LATE_TOUCHES
             return ALWAYS, ChangeCause.LATE_TOUCHES
 
-        for row in former:
+        for row in former_rows:
             touch_id, contact_id, occurred_at, source_id, tag_set_id, until, cause_name = row
             cause = ChangeCause(cause_name)
             start, start_cause = find_start(touch_id, until)

@@ -94,7 +94,7 @@ def begin_era(connection: Connection[Any]) -> None:
     connection.execute(queries["begin_era"], {"era": secrets.randbelow(2**31 - 1) + 1})
 
 
-KEPT = timedelta(days=400)
+RETENTION = timedelta(days=400)
 """Report snapshots of at most this age can be compared."""
 LOOK_SECONDS = 3600.0
 
@@ -149,7 +149,7 @@ def note_added(
         connection.execute(NOTE_ADDED, values)
 
 
-def make_forgetting_duty(seconds: float = LOOK_SECONDS, retention: timedelta = KEPT) -> Duty:
+def make_forgetting_duty(seconds: float = LOOK_SECONDS, retention: timedelta = RETENTION) -> Duty:
 
     def waiting(connection: Connection[Any]) -> list[int]:
         values = {"before": datetime.now(UTC) - retention}

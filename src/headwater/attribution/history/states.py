@@ -120,11 +120,11 @@ def gather_families(
     return list(families.values())
 
 
-def _find_root(contact_id: int, merged: dict[int, int]) -> int:
+def _find_root(contact_id: int, parents: dict[int, int]) -> int:
     """Return the lowest contact id of a family, and compress the path to it."""
-    root = find_survivor(contact_id, merged)
+    root = find_survivor(contact_id, parents)
     while contact_id != root:
-        merged[contact_id], contact_id = root, merged[contact_id]
+        parents[contact_id], contact_id = root, parents[contact_id]
     return root
 
 

@@ -71,18 +71,18 @@ log = structlog.get_logger()
 class DueRule(Struct, frozen=True):
     """Days are due with this many changes, or one this old."""
 
-    many: int = MANY_CHANGES
+    many_changes: int = MANY_CHANGES
     patience: timedelta = PATIENCE
     most_days: int = MOST_DAYS
     """Days built at once."""
 
     def values(self) -> dict[str, Any]:
         return {
-            "many": self.many,
+            "many": self.many_changes,
             "patience": self.patience,
             "patience_for_few": self.patience * FEW_WAIT_FACTOR,
             "parts": MOST_PARTS,
-            "counted": max(self.many, MOST_COUNTED),
+            "counted": max(self.many_changes, MOST_COUNTED),
             "most_days": self.most_days,
         }
 
@@ -116,8 +116,8 @@ class Builder:
     changes.
     """
 
-    def __init__(self, due: DueRule = AT_ONCE) -> None:
-        self._due = due
+    def __init__(self, rule: DueRule = AT_ONCE) -> None:
+        self._rule = rule
         self._due_days: dict[int, list[date]] = {}
         """By Space, the next day last."""
 
@@ -136,13 +136,13 @@ class Builder:
         return has_built
 
     def _find_due_days(self, connection: Connection[Any], space_id: int) -> list[date]:
-        values = {"space_id": space_id, **self._due.values()}
+        values = {"space_id": space_id, **self._rule.values()}
         days = [day for (day,) in connection.execute(queries["due_days"], values)]
         return days[::-1]
 
 
-def build_next(connection: Connection[Any], space_id: int, due: DueRule = AT_ONCE) -> bool:
-    return Builder(due).build_next(connection, space_id)
+def build_next(connection: Connection[Any], space_id: int, rule: DueRule = AT_ONCE) -> bool:
+    return Builder(rule).build_next(connection, space_id)
 
 
 def _build_day(connection: Connection[Any], space_id: int, date: date) -> BuildResult | None:
@@ -183,7 +183,7 @@ class _DayParts(Struct, frozen=True):
 
     sizes: list[int]
     """Each one's number of events."""
-    changed: dict[int, IntArray]
+    changed_ids: dict[int, IntArray]
     """Each one's changed events."""
 
 
@@ -224,7 +224,7 @@ class _Day:
             return NOTHING
         numbers, event_ids = np.array(changes_rows, dtype=np.int64).T
         parts = self._read_parts(np.unique(event_ids))
-        selected_changes = select_changes(event_ids, parts.changed)
+        selected_changes = select_changes(event_ids, parts.changed_ids)
         all_ids = np.sort(np.concatenate([*selected_changes.values()]))
         count = self._write_parts(selected_changes, parts.sizes, self._live(all_ids))
         self._connection.execute(segments.queries["write_day"], self._values | {"parts": count})
@@ -232,19 +232,21 @@ class _Day:
         self._connection.execute(queries["delete_changes"], self._values | processed_ids)
         return BuildResult(len(processed_ids["ids"]), len(selected_changes))
 
-    def _write_parts(self, selected: Mapping[int, IntArray], sizes: Sequence[int], fresh: PathData) -> int:
-        """Write the segments of taken events, whose current paths are `fresh`, and return their number.
-        `sizes` has the number of events in each segment.
+    def _write_parts(
+        self, selected: Mapping[int, IntArray], sizes: Sequence[int], current_paths: PathData
+    ) -> int:
+        """Write the segments of taken events and return their number. `sizes` has each segment's number of
+        events.
         """
-        new, count = _select_by_ids(fresh, selected.get(NEW, _NO_IDS)), len(sizes)
+        new, count = _select_by_ids(current_paths, selected.get(NEW, _NO_IDS)), len(sizes)
         has_room = count > 0 and sizes[-1] + new.events <= MOST_EVENTS
         home = count - 1 if has_room else count
         for part_number in {*selected, *([home] if new.events else [])} - {NEW}:
             ids = selected.get(part_number, _NO_IDS)
-            old_paths = [self._read_segment(part_number, without=ids)] if part_number < count else []
+            old_paths = [self._read_segment(part_number, omitted_ids=ids)] if part_number < count else []
             new_paths = [new] if part_number == home else []
             self._write_segment(
-                part_number, PathData.join([*old_paths, _select_by_ids(fresh, ids), *new_paths])
+                part_number, PathData.join([*old_paths, _select_by_ids(current_paths, ids), *new_paths])
             )
         return max(count, home + 1 if new.events else 0)
 
@@ -252,11 +254,11 @@ class _Day:
         """Drop the segments, and record all events as changed."""
         self._connection.execute(queries["delete_day"], self._values)
         self._connection.execute(segments.queries["write_day"], self._values | {"parts": 0})
-        statement = changes.queries["every_event"].format(only=OF_DAY)
+        statement = changes.queries["every_event"].format(condition=OF_DAY)
         self._connection.execute(statement, self._values)
         return NOTHING
 
-    def _read_parts(self, changed: IntArray) -> _DayParts:
+    def _read_parts(self, changed_ids: IntArray) -> _DayParts:
         """Read the segments, a few at a time. Raises DamagedSegment if one is missing or the day was never
         recorded.
         """
@@ -271,7 +273,7 @@ class _Day:
                     raise DamagedSegment
                 event_ids = segment.paths[Column.EVENT_IDS]
                 parts.sizes.append(len(event_ids))
-                parts.changed[segment.part] = event_ids[are_among(changed, event_ids)]
+                parts.changed_ids[segment.part] = event_ids[are_among(changed_ids, event_ids)]
         recorded = self._connection.execute(segments.queries["days"], values).fetchone()
         if len(parts.sizes) != (recorded[1] if recorded else 0):
             raise DamagedSegment
@@ -289,11 +291,11 @@ class _Day:
         record = fetch_row(self._cursor, live_paths(OF_IDS), values)
         return assemble(record)
 
-    def _read_segment(self, part_number: int, *, without: IntArray) -> PathData:
+    def _read_segment(self, part_number: int, *, omitted_ids: IntArray) -> PathData:
         query = read_query("read_part", ALL_COLUMNS)
         record = fetch_row(self._cursor, query, self._values | {"part": part_number})
         paths = unpacked(record, ALL_COLUMNS).paths
-        return paths.select(~are_among(without, paths[Column.EVENT_IDS]))
+        return paths.select(~are_among(omitted_ids, paths[Column.EVENT_IDS]))
 
     def _write_segment(self, part_number: int, paths: PathData) -> None:
         segment = Segment(self.day, part_number, paths.without_unused())

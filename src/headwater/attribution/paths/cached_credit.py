@@ -20,7 +20,7 @@ MOST_SEGMENTS = 1_000
 MOST_CHANGES = 10_000
 NO_CREDIT = -1
 """In place of an event's second."""
-_NONE = np.array([], dtype=np.int64)
+_NO_NUMBERS = np.array([], dtype=np.int64)
 _1970 = date(1970, 1, 1).toordinal()
 
 
@@ -45,8 +45,8 @@ class CreditedEvents:
     @classmethod
     def join(cls, several: Sequence[Self]) -> CreditedEvents:
         return CreditedEvents(
-            np.concatenate([_NONE, *(item.event_ids for item in several)]),
-            np.concatenate([_NONE, *(item.seconds for item in several)]),
+            np.concatenate([_NO_NUMBERS, *(item.event_ids for item in several)]),
+            np.concatenate([_NO_NUMBERS, *(item.seconds for item in several)]),
             sum(item.touches for item in several),
             sum(item.passed for item in several),
         )
@@ -86,9 +86,9 @@ class EventChanges(Struct, frozen=True):
 class CachedCredit:
     segments: Mapping[int, CreditedEvents] = field(default_factory=dict[int, CreditedEvents])
     """By segment version."""
-    changes: IntArray = field(default_factory=lambda: _NONE)
+    changes: IntArray = field(default_factory=lambda: _NO_NUMBERS)
     """Of events with a single change, ascending."""
-    seconds: IntArray = field(default_factory=lambda: _NONE)
+    seconds: IntArray = field(default_factory=lambda: _NO_NUMBERS)
     """Each change's event second, or NO_CREDIT."""
 
     def find_seconds(self, changes: EventChanges) -> tuple[IntArray, IntArray, BoolArray]:

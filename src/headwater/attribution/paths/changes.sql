@@ -49,7 +49,7 @@ FROM later;
 WITH every AS (
     SELECT e.id, e.event_time
     FROM events e
-    WHERE e.space_id = %(space_id)s AND {only}
+    WHERE e.space_id = %(space_id)s AND {condition}
 )
 INSERT INTO pending_paths (space_id, day, event_id)
 SELECT %(space_id)s, (every.event_time AT TIME ZONE 'UTC')::date, every.id

@@ -51,7 +51,7 @@ _2000 = 946_684_800
 _1970 = date(1970, 1, 1).toordinal()
 _SECONDS_A_DAY = 86_400
 _MICROSECONDS = 1_000_000
-_NONE = np.array([], dtype=np.int64)
+_NO_NUMBERS = np.array([], dtype=np.int64)
 
 _ENDS = {
     "newest first": {
@@ -114,7 +114,7 @@ class CreditRange(Struct, frozen=True):
     """Of segments with a common source."""
     unread: int
     """Uncached ones of these segments."""
-    changed: bytes | None
+    changed_ids: bytes | None
     changes: bytes | None
     live_ids: bytes | None
     live_times: bytes | None
@@ -135,21 +135,21 @@ class CreditScan:
         connection: AsyncConnection,
         space_id: int,
         credit: SourceCredit,
-        between: tuple[datetime, datetime],
+        span: tuple[datetime, datetime],
         *,
         backward: bool,
     ) -> None:
-        """`between` includes both moments; newest first unless `backward`."""
+        """`span` includes both moments; newest first unless `backward`."""
         self._connection, self._space_id, self._credit = connection, space_id, credit
         self._backward = backward
         self._key: Key | None = None
         self._credit_cache = CachedCredit()
-        first, last = (moment.astimezone(UTC) for moment in between)
+        first, last = (moment.astimezone(UTC) for moment in span)
         self._days = [first.date(), last.date()]
-        self._between = (_to_second(first), _to_second(last))
+        self._span = (_to_second(first), _to_second(last))
         self._passed, self._credited, self._touches = 0, 0, 0
-        self._ids, self._seconds = _NONE, _NONE
-        self._over = first > last
+        self._ids, self._seconds = _NO_NUMBERS, _NO_NUMBERS
+        self._is_finished = first > last
         self.has_common = False
         """True if a source is common in a segment."""
         self.stopped_at: int | None = None
@@ -163,7 +163,7 @@ class CreditScan:
         """
         if self._key is None:
             await self._load_cache()
-        while len(self._ids) < (needed_events := self._events_for(rows)) and not self._over:
+        while len(self._ids) < (needed_events := self._events_for(rows)) and not self._is_finished:
             await self._read_days(needed_events - len(self._ids))
         if not len(self._ids):
             return []
@@ -192,19 +192,19 @@ class CreditScan:
         """Leave all remaining events to a full scan."""
         if len(self._seconds):
             self.stopped_at = int(self._seconds[0]) + (not self._backward)
-            self._ids = self._seconds = _NONE
-            self._over = True
-        elif not self._over:
+            self._ids = self._seconds = _NO_NUMBERS
+            self._is_finished = True
+        elif not self._is_finished:
             self._stop_before_days()
 
     def _stop_before_days(self) -> None:
         """Leave the unread days to a scan of all events."""
         day = self._days[not self._backward].toordinal() + (not self._backward)
-        self._over, self.stopped_at = True, (day - _1970) * _SECONDS_A_DAY
+        self._is_finished, self.stopped_at = True, (day - _1970) * _SECONDS_A_DAY
 
-    async def _read_days(self, least: int) -> None:
-        """Read days that should have `least` events, or leave them."""
-        days_range = await self._fetch_range(least)
+    async def _read_days(self, event_count: int) -> None:
+        """Read days that should have `event_count` events, or leave them."""
+        days_range = await self._fetch_range(event_count)
         self.has_common = days_range is not None and days_range.common > 0
         if days_range is None or days_range.common > self._credit.most_read_events:
             self._stop_before_days()
@@ -218,9 +218,9 @@ class CreditScan:
             return
         self._append(days_range, *await self._apply_changes(days_range, *credited))
 
-    async def _fetch_range(self, least: int) -> CreditRange | None:
+    async def _fetch_range(self, event_count: int) -> CreditRange | None:
         values = self._values() | {
-            "enough": self._estimate_postings(least),
+            "enough": self._estimate_postings(event_count),
             "most_live": MOST_LIVE_EVENTS,
             "first_day": self._days[0],
             "last_day": self._days[1],
@@ -244,11 +244,11 @@ class CreditScan:
         statement = _statement(name, credit.model, credit.window_days, order)
         return await statement.execute(self._connection, values)
 
-    def _estimate_postings(self, least: int) -> int:
-        """Estimate the postings and events that hold `least` credited events."""
+    def _estimate_postings(self, event_count: int) -> int:
+        """Estimate the postings and events that hold `event_count` credited events."""
         usual_share = _PASSED_FOR_SHARES if self._credit.is_shared_out else _PASSED_FOR_PICKS
         share = 1.5 * self._passed / max(1, self._credited) or usual_share
-        return min(math.ceil(share * least), MOST_READ_FOR_PICKS // 2)
+        return min(math.ceil(share * event_count), MOST_READ_FOR_PICKS // 2)
 
     async def _read_credited(self, days_range: CreditRange) -> tuple[IntArray, IntArray]:
         """Return the credited events in a range's segments, repeated for each source, and their Unix seconds.
@@ -278,7 +278,7 @@ class CreditScan:
         self, days_range: CreditRange, ids: IntArray, seconds: IntArray
     ) -> tuple[IntArray, IntArray]:
         """Add changed events from the tables, and return each event once."""
-        changes = EventChanges(read_numbers(days_range.changed), read_numbers(days_range.changes))
+        changes = EventChanges(read_numbers(days_range.changed_ids), read_numbers(days_range.changes))
         changed_ids, seconds_now = await self._find_changed(changes)
         is_unchanged, has_credit_now = ~are_among(changed_ids, ids), seconds_now != NO_CREDIT
         ids, places = np.unique(
@@ -304,10 +304,10 @@ class CreditScan:
         self._store_cache(self._credit_cache.with_changes(changes, seconds))
         return events, seconds
 
-    def _store_cache(self, cached: CachedCredit) -> None:
-        self._credit_cache = cached
+    def _store_cache(self, credit_cache: CachedCredit) -> None:
+        self._credit_cache = credit_cache
         assert self._key is not None
-        cache.put(self._key, cached)
+        cache.put(self._key, credit_cache)
 
     async def _read_paths(self, days_range: CreditRange) -> dict[int, CreditedEvents]:
         credit = self._credit
@@ -323,7 +323,7 @@ class CreditScan:
         return events_by_part
 
     def _append(self, days_range: CreditRange, ids: IntArray, seconds: IntArray) -> None:
-        first, last = self._between
+        first, last = self._span
         indexes = np.flatnonzero((seconds >= first) & (seconds <= last))
         ordered_indexes = indexes[np.argsort(seconds[indexes], kind="stable")]
         if not self._backward:
@@ -331,11 +331,11 @@ class CreditScan:
         self._ids = np.concatenate([self._ids, ids[ordered_indexes]])
         self._seconds = np.concatenate([self._seconds, seconds[ordered_indexes]])
         if self._backward:
-            self._over = days_range.last_day >= self._days[1]
-            self._days[0] = days_range.last_day + timedelta(days=not self._over)
+            self._is_finished = days_range.last_day >= self._days[1]
+            self._days[0] = days_range.last_day + timedelta(days=not self._is_finished)
         else:
-            self._over = days_range.first_day <= self._days[0]
-            self._days[1] = days_range.first_day - timedelta(days=not self._over)
+            self._is_finished = days_range.first_day <= self._days[0]
+            self._days[1] = days_range.first_day - timedelta(days=not self._is_finished)
 
 
 def _whole_seconds(packed: bytes | None) -> IntArray:

@@ -8,11 +8,11 @@ import numpy as np
 
 from headwater.attribution.paths.path_data import BoolArray, IntArray
 
-_SPARSE, _SHORT = 16, 1 << 20
+_ENTRIES_PER_NUMBER, _MIN_ENTRIES = 16, 1 << 20
 """The most entries of a table: per number, or in total."""
-_SMALL, _MANY = 1 << 18, 256
+_MAX_ENTRIES_ONCE, _MIN_VALUES = 1 << 18, 256
 """The most entries of a one-time table, and the fewest values worth it."""
-_NONE = np.array([], dtype=np.int64)
+_NO_NUMBERS = np.array([], dtype=np.int64)
 
 
 def find_positions(ascending: IntArray, values: IntArray) -> tuple[IntArray, BoolArray]:
@@ -34,8 +34,8 @@ def find_positions(ascending: IntArray, values: IntArray) -> tuple[IntArray, Boo
 
 
 def are_among(ascending: IntArray, values: IntArray) -> BoolArray:
-    size = 1 << (_SPARSE * len(ascending)).bit_length()
-    if size > _SMALL or len(values) < _MANY:
+    size = 1 << (_ENTRIES_PER_NUMBER * len(ascending)).bit_length()
+    if size > _MAX_ENTRIES_ONCE or len(values) < _MIN_VALUES:
         return find_positions(ascending, values)[1]
     table, last_bits = np.zeros(size, dtype=np.bool_), np.int64(size - 1)
     table[ascending & last_bits] = True
@@ -61,13 +61,13 @@ class NumberMap:
         self._numbers, self._values, self._nothing = numbers, values, nothing
         self._before, self._table = 0, None
         least, greatest = (int(numbers[0]), int(numbers[-1])) if len(numbers) else (1, 0)
-        longest = max(_SPARSE * len(numbers), _SHORT)
+        longest = max(_ENTRIES_PER_NUMBER * len(numbers), _MIN_ENTRIES)
         if least <= 0 or greatest > longest:
             self._before = least - 1
         if greatest - self._before <= longest:
             self._table = np.full(greatest - self._before + 2, nothing, dtype=np.int64)
             self._table[numbers - self._before] = values
-            self._numbers = self._values = _NONE  # the table has everything
+            self._numbers = self._values = _NO_NUMBERS  # the table has everything
 
     def find(self, values: IntArray) -> IntArray:
         if self._table is None:
@@ -88,7 +88,7 @@ def distinct_values(values: IntArray) -> IntArray:
     if greatest - least >= _DENSE * len(values):
         ordered_values = np.sort(values)
         return ordered_values[_begins(ordered_values)]
-    distinct_numbers = _marked([values - least if least else values], greatest - least + 1)
+    distinct_numbers = _mark_numbers([values - least if least else values], greatest - least + 1)
     distinct_numbers += least
     return distinct_numbers
 
@@ -114,9 +114,9 @@ def distinct(*parts: tuple[IntArray, IntArray]) -> tuple[IntArray, IntArray]:
 
     count = sum(len(first) for first, _ in parts)
     if (greatest - least + 1) << bits < _DENSE * count:
-        distinct_pairs = _marked((codes(*array) for array in parts), (greatest - least + 1) << bits)
+        distinct_pairs = _mark_numbers((codes(*array) for array in parts), (greatest - least + 1) << bits)
     else:
-        ordered_pairs = np.sort(np.concatenate([_NONE, *(codes(*array) for array in parts)]))
+        ordered_pairs = np.sort(np.concatenate([_NO_NUMBERS, *(codes(*array) for array in parts)]))
         distinct_pairs = ordered_pairs[_begins(ordered_pairs)]
     kind = np.min_scalar_type(greatest) if least >= 0 else np.dtype(np.int64)
     distinct_first = np.empty(len(distinct_pairs), dtype=kind)
@@ -134,7 +134,7 @@ def _sorted_pairs(first: IntArray, second: IntArray) -> tuple[IntArray, IntArray
     return first[indexes], second[indexes]
 
 
-def _marked(parts: Iterable[IntArray], size: int) -> IntArray:
+def _mark_numbers(parts: Iterable[IntArray], size: int) -> IntArray:
     is_marked = np.zeros(size, dtype=np.bool_)
     for numbers in parts:
         is_marked[numbers] = True

@@ -75,7 +75,7 @@ ON_PATHS = frozenset(Column) - {
     Column.AMOUNTS,
     Column.KINDS,
 }
-OLDER = {
+OLDER_COLUMNS = {
     1: Column.OLDER_1,
     7: Column.OLDER_7,
     14: Column.OLDER_14,
@@ -176,7 +176,7 @@ class PathData:
             None if self.orders_until is None else self.orders_until[events],
         )
 
-    def only(self, columns: Iterable[Column]) -> PathData:
+    def select_columns(self, columns: Iterable[Column]) -> PathData:
         column_values = {column: self[column] for column in dict.fromkeys(columns)}
         return PathData(column_values, self.event_names, self.events, self.touches)
 
@@ -195,18 +195,18 @@ class PathData:
         """Keep only touches within a window in days (0 means no limit). Paths become contiguous: shared
         touches are copied.
         """
-        older = self[OLDER[days]] if days else 0
-        lengths = np.maximum(self[Column.LENGTHS] - older, 0)
+        older_touches = self[OLDER_COLUMNS[days]] if days else 0
+        lengths = np.maximum(self[Column.LENGTHS] - older_touches, 0)
         starts = np.cumsum(lengths) - lengths
         total = int(lengths.sum())
-        places = np.arange(total) + np.repeat(self[Column.STARTS] + older - starts, lengths)
+        places = np.arange(total) + np.repeat(self[Column.STARTS] + older_touches - starts, lengths)
         columns = {
             column: values[places] if column in TOUCH_COLUMNS else values
             for column, values in self.columns.items()
         }
         columns |= {Column.STARTS: starts, Column.LENGTHS: lengths}
         if days:
-            columns[OLDER[days]] = np.zeros_like(lengths)
+            columns[OLDER_COLUMNS[days]] = np.zeros_like(lengths)
         return PathData(columns, self.event_names, self.events, total)
 
     def touch_events(self) -> IntArray:

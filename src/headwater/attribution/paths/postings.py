@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from headwater.attribution.credits import Crediting, TouchSlices, are_sources_among
 from headwater.attribution.models import MODELS, WINDOWS, CreditedTouches
-from headwater.attribution.paths.path_data import OLDER, Column, IntArray, PathData
+from headwater.attribution.paths.path_data import OLDER_COLUMNS, Column, IntArray, PathData
 from headwater.attribution.paths.segments import DamagedSegment, PackedColumn, pack, unpack
 from headwater.attribution.shares import count_before
 from headwater.sources.catalogue import source_mask
@@ -22,7 +22,7 @@ RARE_SHARE = 24
 """A rare source has at most one touch per this many events, counted on each path. So 62 sources have at most
 2.6 postings per event, of 31 bytes.
 """
-FEW = 4
+MAX_RARE_TOUCHES = 4
 """This many touches on paths are rare in any segment."""
 
 # The stored postings of a source: a checksum of the rest and of the source number; the count and the least
@@ -50,7 +50,14 @@ _PLACES = {
     "last_non_direct_touch": 5,
 }
 _PICKS = [name for name in _PLACES if MODELS[name].take is not CreditedTouches.EACH]
-_READ = (Column.EVENT_IDS, Column.SECONDS, Column.STARTS, Column.LENGTHS, *OLDER.values(), Column.SOURCES)
+_READ = (
+    Column.EVENT_IDS,
+    Column.SECONDS,
+    Column.STARTS,
+    Column.LENGTHS,
+    *OLDER_COLUMNS.values(),
+    Column.SOURCES,
+)
 _SECONDS_FROM = len(WINDOWS) * (1 + max(_PLACES.values()))
 _SECONDS_A_DAY = 86_400
 
@@ -68,7 +75,7 @@ class Postings(Struct, frozen=True):
 def make_postings(paths: PathData) -> Postings:
     counts = np.bincount(paths[Column.SOURCES], weights=paths.touch_events())
     path_counts = counts.astype(np.int64)  # paths with the source, counting every touch
-    is_rare = (path_counts > 0) & (path_counts <= max(FEW, paths.events // RARE_SHARE))
+    is_rare = (path_counts > 0) & (path_counts <= max(MAX_RARE_TOUCHES, paths.events // RARE_SHARE))
     sources: list[int] = np.flatnonzero(is_rare).tolist()
     slices = _pack_sources(paths, sources) if sources else []
     return Postings(
@@ -96,14 +103,14 @@ def read_postings(data: bytes, source: int, model: str, window_days: int) -> tup
 
 def list_columns(window_days: int) -> tuple[Column, ...]:
     """Return the columns for `count_credited`, event ids and seconds."""
-    older = (OLDER[window_days],) if window_days else ()
-    return (Column.EVENT_IDS, Column.SECONDS, Column.STARTS, Column.LENGTHS, *older, Column.SOURCES)
+    older_columns = (OLDER_COLUMNS[window_days],) if window_days else ()
+    return (Column.EVENT_IDS, Column.SECONDS, Column.STARTS, Column.LENGTHS, *older_columns, Column.SOURCES)
 
 
 def count_credited(paths: PathData, source_ids: Collection[int], model: str, window_days: int) -> IntArray:
     """Count touches per event."""
     starts, sources = paths[Column.STARTS], paths[Column.SOURCES]
-    begins = starts + paths[OLDER[window_days]] if window_days else starts
+    begins = starts + paths[OLDER_COLUMNS[window_days]] if window_days else starts
     ends = starts + paths[Column.LENGTHS]
     if MODELS[model].take is CreditedTouches.EACH:
         before = count_before(are_sources_among(source_ids, sources))
@@ -157,7 +164,7 @@ def _pack_postings(source: int, event_ids: IntArray, marks: IntArray) -> bytes:
 def _bits(paths: PathData, events: IntArray, touches: IntArray) -> IntArray:
     """Return the bits of models and windows that credit each pair's touch. Pairs are ordered by event."""
     starts, ends = paths[Column.STARTS], paths[Column.STARTS] + paths[Column.LENGTHS]
-    begins = np.array([starts + paths[OLDER[days]] if days else starts for days in WINDOWS])
+    begins = np.array([starts + paths[OLDER_COLUMNS[days]] if days else starts for days in WINDOWS])
     linear_bits = (begins[:, events] <= touches) * _model_bits("linear")[:, None]
     bits = np.bitwise_or.reduce(linear_bits, axis=0)
     slices = TouchSlices(begins.ravel(), np.tile(ends, len(WINDOWS)))

@@ -19,7 +19,7 @@ from headwater.attribution.paths.cache import Key, PathSource, cache
 from headwater.attribution.paths.lookup import are_among
 from headwater.attribution.paths.path_data import (
     NO_AMOUNT,
-    OLDER,
+    OLDER_COLUMNS,
     Column,
     EventKind,
     IntArray,
@@ -48,8 +48,8 @@ OF_DAY = SQL(
     " AND e.event_time < (%(day)s::timestamp + interval '1 day') AT TIME ZONE 'UTC'"
 )
 
-_OWN = SQL("e.contact_id")
-_COMPANYS = SQL("coalesce(-e.company_id, e.contact_id)")
+_OWN_CONTACT = SQL("e.contact_id")
+_SHARED_CONTACT = SQL("coalesce(-e.company_id, e.contact_id)")
 _2000 = 946_684_800
 _MICROSECONDS = 1_000_000
 _DAY = 86_400 * _MICROSECONDS
@@ -109,7 +109,7 @@ class PathReader:
         async for block, paths in self._blocks(scan, blocks, damaged_days):
             if self.by_company:
                 event_ids.append(_find_company_events(paths))
-            yield block, self._own(paths)
+            yield block, self._select_own(paths)
         event_ids.append(await self._list_ids(damaged_days | scan.unsegmented))
         for days in scan.pending_days(damaged_days, MAX_LIVE_EVENTS):
             if sum(len(scan.pending[day].event_ids) for day in days) > MAX_LIVE_EVENTS:  # one busy day
@@ -172,7 +172,7 @@ class PathReader:
             damaged.add(day)
             return []
 
-    def _own(self, paths: PathData) -> PathData:
+    def _select_own(self, paths: PathData) -> PathData:
         return paths.select(paths[Column.COMPANIES] == 0) if self.by_company else paths
 
     async def _list_ids(self, days: Iterable[date]) -> IntArray:
@@ -232,20 +232,20 @@ def _find_company_events(paths: PathData) -> IntArray:
     return paths[Column.EVENT_IDS][paths[Column.COMPANIES] != 0].astype(np.int64)
 
 
-def live_paths(only: SQL | Composed, *, by_company: bool = False) -> Composed:
-    """Return the query of paths to events `e` that meet `only`, for `assemble`. Binds `live_values` and what
-    `only` binds.
+def live_paths(condition: SQL | Composed, *, by_company: bool = False) -> Composed:
+    """Query the paths to events `e` that meet the condition, for `assemble`. Binds `live_values` and
+    what the condition binds.
     """
     return queries["paths"].format(
-        only=only,
-        owner=_COMPANYS if by_company else _OWN,
+        condition=condition,
+        owner=_SHARED_CONTACT if by_company else _OWN_CONTACT,
         touches=queries["by_company" if by_company else "by_contact"],
     )
 
 
-def live_values(space_id: int, **only: Any) -> dict[str, Any]:
+def live_values(space_id: int, **parameters: Any) -> dict[str, Any]:
     kinds = {kind.name.lower(): int(kind) for kind in EventKind}
-    return {"space_id": space_id, "no_amount": NO_AMOUNT, **kinds, **only}
+    return {"space_id": space_id, "no_amount": NO_AMOUNT, **kinds, **parameters}
 
 
 def assemble(record: Sequence[Any]) -> PathData:
@@ -258,7 +258,7 @@ def assemble(record: Sequence[Any]) -> PathData:
     ends, *window_places = _places(
         touch_times,
         (starts, after),
-        np.stack([event_times + 1, *(event_times - days * _DAY for days in OLDER)]),
+        np.stack([event_times + 1, *(event_times - days * _DAY for days in OLDER_COLUMNS)]),
     )
     event_names = tuple(dict.fromkeys(names or ()))
     name_numbers = {name: number for number, name in enumerate(event_names)}
@@ -276,7 +276,7 @@ def assemble(record: Sequence[Any]) -> PathData:
         Column.TAG_SETS: read_numbers(touches[3], ">i4"),
         Column.KINDS: read_numbers(kinds, ">i2"),
     }
-    for column, places in zip(OLDER.values(), window_places, strict=True):
+    for column, places in zip(OLDER_COLUMNS.values(), window_places, strict=True):
         columns[column] = places - starts
     return PathData(columns, event_names, events, len(touch_times))
 

@@ -6,7 +6,7 @@ WITH chosen AS MATERIALIZED (
     SELECT e.id, e.contact_id, e.company_id, e.event_name, e.event_time, e.amount,
            e.is_upsell OR e.event_name = 'upsell_purchase' AS is_upsell, {owner} AS owner
     FROM events e
-    WHERE e.space_id = %(space_id)s AND {only}
+    WHERE e.space_id = %(space_id)s AND {condition}
 ), of_events AS (
     SELECT count(*) AS events,
            string_agg(int8send(e.id), '' ORDER BY e.owner, e.event_time, e.id) AS event_ids,

@@ -26,7 +26,7 @@ ALL_COLUMNS = tuple(Column)
 _PLACE = {column: index for index, column in enumerate(Column)}
 WIDTHS = {0: None, 1: "<u1", 2: "<u2", 4: "<u4", 8: "<u8"}
 """Types by bytes per number; with 0, all equal the base."""
-_WIDE = 1 << 32
+_MAX_UNSIGNED = 1 << 32
 """From here numbers are signed, because unsigned 64-bit integers don't mix with those."""
 
 
@@ -105,16 +105,16 @@ def unpack_narrow(column: PackedColumn, count: int) -> IntArray:
     """Use the narrowest type, unfit for calculations."""
     numbers = _numbers(column, count)
     base, greatest = column.base, column.base + (0 if numbers is None else int(numbers.max()))
-    if numbers is None or base < 0 or greatest >= _WIDE:
+    if numbers is None or base < 0 or greatest >= _MAX_UNSIGNED:
         return unpack(column, count)
     kind = np.min_scalar_type(greatest)
     return numbers.astype(kind) + kind.type(base)
 
 
 def pack_amounts(amounts: IntArray) -> PackedColumn:
-    has = amounts != NO_AMOUNT
-    base = int(amounts[has].min()) - 1 if has.any() else 0
-    return PackedColumn(base, _narrow(np.where(has, amounts - base, 0)))
+    has_amount = amounts != NO_AMOUNT
+    base = int(amounts[has_amount].min()) - 1 if has_amount.any() else 0
+    return PackedColumn(base, _narrow(np.where(has_amount, amounts - base, 0)))
 
 
 def unpack_amounts(column: PackedColumn, count: int) -> IntArray:

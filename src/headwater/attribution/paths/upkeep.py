@@ -94,7 +94,7 @@ def forget_space(connection: Connection[Any], space_id: int) -> bool:
     with connection.transaction():
         for name in ("delete_all", "delete_days", "delete_pending"):
             connection.execute(queries[name], values)
-        statement = changes.queries["every_event"].format(only=SQL("true"))
+        statement = changes.queries["every_event"].format(condition=SQL("true"))
         connection.execute(statement, values)
     return True
 
@@ -128,8 +128,8 @@ def _check_day(connection: Connection[Any], space_id: int, day: date) -> DayRepo
 def _have_right_postings(cursor: Cursor[Any], span: dict[str, Any], segments: list[Segment]) -> bool:
     rows = cursor.execute(queries["postings"], span).fetchall()
     for segment, stored_row in zip(segments, rows, strict=True):
-        right = make_postings(segment.paths)
-        if stored_row != (right.common_sources, right.sources, right.ends, right.data):
+        postings = make_postings(segment.paths)
+        if stored_row != (postings.common_sources, postings.sources, postings.ends, postings.data):
             return False
     return True
 

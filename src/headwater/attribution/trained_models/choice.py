@@ -149,10 +149,10 @@ def choose(choice: ModelChoice, candidates: Sequence[ChosenModel]) -> ChosenMode
     if len(candidates) == 1:
         return candidates[0]
     if choice.name is not None:
-        raise _refused("There is no trained model of this name.")
+        raise _make_refusal("There is no trained model of this name.")
     if candidates:
         names = " and ".join(trained_model.event_name for trained_model in candidates)
-        raise _refused(
+        raise _make_refusal(
             f"There are current trained models for {names}: choose one of them, or one event name."
         )
     names = " or ".join(choice.event_names) or "any event"
@@ -164,7 +164,7 @@ def choose(choice: ModelChoice, candidates: Sequence[ChosenModel]) -> ChosenMode
     raise NotTrained({TRAINED_MODEL.name: [rule]})
 
 
-def _refused(rule: str) -> Invalid:
+def _make_refusal(rule: str) -> Invalid:
     return Invalid({TRAINED_MODEL.name: [rule]})
 
 

@@ -65,7 +65,7 @@ def _resamples(journeys: JourneyKinds, weighers: Mapping[str, Weigh], seed: int)
     weights = {model: np.zeros((RESAMPLES, len(journeys.sources))) for model in weighers}
     for index in range(RESAMPLES):
         draws = dice.poisson(1.0, contacts).astype(np.float64)
-        counts = journeys.counted(draws)
+        counts = journeys.count_by_kind(draws)
         for model, weigh in weighers.items():
             weights[model][index] = weigh(counts)
     return weights

@@ -66,9 +66,9 @@ class JourneyKinds:
 
     @cached_property
     def counts(self) -> FloatArray:
-        return self.counted(np.ones(int(self.contacts.max(initial=-1)) + 1))
+        return self.count_by_kind(np.ones(int(self.contacts.max(initial=-1)) + 1))
 
-    def counted(self, weights: FloatArray) -> FloatArray:
+    def count_by_kind(self, weights: FloatArray) -> FloatArray:
         """Count journeys by kind, with contacts weighted."""
         size = len(self.converted)
         counts = np.bincount(self.kinds, weights[self.contacts], minlength=size)

@@ -19,9 +19,9 @@ from headwater.attribution.trained_models.journeys import FloatArray
 
 def shapley_shares(source_sets: NDArray[np.bool_]) -> FloatArray:
     """Return every source's share of one conversion of each set, from a mask by set and source."""
-    among: FloatArray = source_sets.astype(np.float64)
-    sizes: FloatArray = among.sum(axis=1)
-    shares: FloatArray = among / sizes[:, None]
+    memberships: FloatArray = source_sets.astype(np.float64)
+    sizes: FloatArray = memberships.sum(axis=1)
+    shares: FloatArray = memberships / sizes[:, None]
     return shares
 
 

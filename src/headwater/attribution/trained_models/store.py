@@ -87,7 +87,7 @@ async def train_model(
 
 async def list_trained_models(connection: AsyncConnection, space_id: int) -> list[TrainedModel]:
     cursor = connection.cursor(row_factory=class_row(TrainedModel))
-    return await fetch_all(cursor, queries["list"].format(only=SQL("true")), {"space_id": space_id})
+    return await fetch_all(cursor, queries["list"].format(condition=SQL("true")), {"space_id": space_id})
 
 
 async def fetch_trained_model(
@@ -95,7 +95,7 @@ async def fetch_trained_model(
 ) -> TrainedModel:
     """Raises NotFound."""
     cursor = connection.cursor(row_factory=class_row(TrainedModel))
-    query = queries["list"].format(only=SQL("f.id = %(trained_model_id)s"))
+    query = queries["list"].format(condition=SQL("f.id = %(trained_model_id)s"))
     values = {"space_id": space_id, "trained_model_id": trained_model_id}
     return require_found(await fetch_optional(cursor, query, values), "Trained model")
 
@@ -182,8 +182,8 @@ def _weigh(
     }
 
 
-def _weight(exact: dict[str, Decimal], estimate: Estimate) -> Decimal:
-    return exact.get(estimate.source, Decimal())
+def _weight(exact_weights: dict[str, Decimal], estimate: Estimate) -> Decimal:
+    return exact_weights.get(estimate.source, Decimal())
 
 
 def _text(weight: Decimal) -> str:
@@ -207,8 +207,10 @@ async def _read_journeys(
     return await asyncio.to_thread(_gather, converted_rows, lost_rows), untouched_count
 
 
-def _gather(converted: Rows, lost: Rows) -> JourneyKinds:
-    return gather_journeys([*_journeys(converted, converted=True), *_journeys(lost, converted=False)])
+def _gather(converted_rows: Rows, lost_rows: Rows) -> JourneyKinds:
+    return gather_journeys(
+        [*_journeys(converted_rows, converted=True), *_journeys(lost_rows, converted=False)]
+    )
 
 
 def _journeys(rows: Rows, *, converted: bool) -> list[Journey]:

@@ -73,7 +73,7 @@ SELECT f.id, f.name, f.event_name, f.start_at, f.end_at, f.window_days, f.conver
        EXISTS (SELECT FROM current_models c
                WHERE c.space_id = %(space_id)s AND c.trained_model_id = f.id) AS is_current
 FROM trained_models f
-WHERE f.space_id = %(space_id)s AND {only}
+WHERE f.space_id = %(space_id)s AND {condition}
 ORDER BY f.id DESC;
 
 -- name: find

@@ -5,7 +5,7 @@ SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY;
 -- name: of_time
 SELECT k.id, k.created_at
 FROM contacts k
-WHERE k.space_id = %(space_id)s AND {only}
+WHERE k.space_id = %(space_id)s AND {condition}
 
 -- name: of_holders
 -- The contacts that hold an identifier.
@@ -17,7 +17,7 @@ CROSS JOIN LATERAL (
     WHERE known.space_id = %(space_id)s AND known.id = holders.contact_id
     OFFSET 0
 ) k
-WHERE {only}
+WHERE {condition}
 
 -- name: of_emails
 -- Looked up one by one because the planner has no statistics about addresses.
@@ -102,7 +102,7 @@ SELECT s.timezone FROM spaces s WHERE s.id = %(space_id)s;
 -- name: lines
 SELECT {line}
 FROM contacts k
-WHERE k.space_id = %(space_id)s AND {only}
+WHERE k.space_id = %(space_id)s AND {condition}
 ORDER BY k.created_at DESC, k.id DESC;
 
 -- name: contact

@@ -40,7 +40,7 @@ def compose_contact_lines(
     line, bound = row_line(ContactRow(trk_tokens, emails=True, fields=fields))
     bound = {"space_id": space_id, "timezone": row[0], **bound, **time_bounds(created, None)}
     condition = queries["listed"]
-    query = queries["lines"].format(line=line, only=condition)
-    count = SQL("SELECT count(*) FROM ({}) k").format(queries["of_time"].format(only=condition))
+    query = queries["lines"].format(line=line, condition=condition)
+    count = SQL("SELECT count(*) FROM ({}) k").format(queries["of_time"].format(condition=condition))
     columns = (*COLUMNS[:5], TRK_TOKENS, *COLUMNS[5:]) if trk_tokens else COLUMNS
     return Lines(query, count, "contacts", bound, columns)

@@ -64,11 +64,11 @@ async def count_contacts(
     return row[0]
 
 
-def _select_rows(selection: ContactSelection, only: Composable) -> Composed:
+def _select_rows(selection: ContactSelection, condition: Composable) -> Composed:
     if not selection.emails and not selection.name:
-        return queries["of_time"].format(only=only)
+        return queries["of_time"].format(condition=condition)
     holders = queries["of_emails" if selection.emails else "of_name"]
-    return queries["of_holders"].format(holders=holders, only=only)
+    return queries["of_holders"].format(holders=holders, condition=condition)
 
 
 def _spellings(name_part: str) -> list[str]:

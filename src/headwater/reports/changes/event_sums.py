@@ -17,7 +17,14 @@ from psycopg import AsyncConnection
 
 from headwater.attribution.history.revisions import ChangeCause
 from headwater.attribution.history.states import EventState, EventVersion, Family, FamilyHistory, Transition
-from headwater.attribution.paths.path_data import NO_AMOUNT, OLDER, Column, EventKind, IntArray, PathData
+from headwater.attribution.paths.path_data import (
+    NO_AMOUNT,
+    OLDER_COLUMNS,
+    Column,
+    EventKind,
+    IntArray,
+    PathData,
+)
 from headwater.events.accepted import UPSELL_NAME
 from headwater.reports.changes.change import MAX_EVENT_GROUPS, MAX_LARGEST, Figures
 from headwater.reports.engine.addition import BatchSums, add_up
@@ -130,9 +137,9 @@ def build_paths(states: States, amount_of: AmountOf) -> PathData:
         Column.KINDS: _array(_find_kind(state) for _, state in states),
     }
     events = np.repeat(np.arange(len(states)), lengths)
-    for days, column in OLDER.items():
-        older = events[touch_times < times[events] - days * _DAY]
-        columns[column] = np.bincount(older, minlength=len(states)).astype(np.int64)
+    for days, column in OLDER_COLUMNS.items():
+        older_events = events[touch_times < times[events] - days * _DAY]
+        columns[column] = np.bincount(older_events, minlength=len(states)).astype(np.int64)
     is_first = np.array([state.is_first for _, state in states], dtype=np.bool_)
     orders_until = _array(state.orders_until for _, state in states)
     return PathData(columns, names, len(states), len(touches), is_first, orders_until)
@@ -155,7 +162,7 @@ class EventStates:
 
     start: EventState | None
     end: EventState | None
-    now: EventState | None
+    current: EventState | None
     latest: EventState
     """The current state, or the last one before deletion."""
 
@@ -176,7 +183,7 @@ class ChangedEvents(Struct, frozen=True):
 def split_up(
     plans: Sequence[Plan],
     families: Iterable[Family],
-    between: range,
+    moments: range,
     amount_of: AmountOf,
     require_time: Callable[[], object],
 ) -> ChangedEvents:
@@ -185,15 +192,15 @@ def split_up(
     """
     states: dict[int, EventStates] = {}
     by_cause: dict[ChangeCause, list[Transition]] = {}
-    for transition in _transitions(plans, families, between.start):
+    for transition in _transitions(plans, families, moments.start):
         require_time()
         latest = transition.after or transition.before
         assert latest is not None, "a transition has a state"
         event = states.setdefault(
             transition.event_id, EventStates(transition.before, transition.before, None, latest)
         )
-        event.now, event.latest = transition.after, latest
-        if transition.moment < between.stop:
+        event.current, event.latest = transition.after, latest
+        if transition.moment < moments.stop:
             event.end = transition.after
             by_cause.setdefault(transition.cause, []).append(transition)
     causes: dict[ChangeCause, list[CauseSums]] = {}
@@ -255,7 +262,7 @@ def _sum_cause(plan: Plan, transitions: Sequence[Transition], amount_of: AmountO
 
 class EventPart(NamedTuple):
     event_id: int
-    whole: Sums
+    total: Sums
     rows: list[tuple[Keys, Figures]]
     """Largest first."""
 
@@ -270,8 +277,8 @@ def find_largest(query: ReportQuery, order: GroupOrder, sums: CauseSums) -> tupl
     def moved(group_sums: GroupSums, measure: Measure) -> NDArray[np.float64]:
         if not group_sums.groups:
             return np.zeros(len(ids))
-        rough = np.abs(rough_figures(query, measure, group_sums))
-        return np.bincount(np.searchsorted(ids, group_sums.keys[-1]), rough, len(ids)).astype(np.float64)
+        figures = np.abs(rough_figures(query, measure, group_sums))
+        return np.bincount(np.searchsorted(ids, group_sums.keys[-1]), figures, len(ids)).astype(np.float64)
 
     revenue, count = moved(sums.by_event, Measure.REVENUE), moved(sums.by_event, Measure.EVENTS)
     ranking = np.lexsort((ids, -count, -moved(sums.by_group, query.measures[0]), -revenue))

@@ -68,10 +68,12 @@ class Observer(Struct, frozen=True):
     window_days: int
 
     def observe(self, paths: PathData) -> Observation:
-        chosen_paths = paths.select(self.conditions.chosen(paths))
+        chosen_paths = paths.select(self.conditions.matches(paths))
         seconds = chosen_paths[Column.SECONDS]
         is_in_time = (seconds >= self.acquired.start) & (seconds < self.acquired.stop)
-        firsts = chosen_paths.select(is_in_time & self.orders.include(chosen_paths)).only(self.columns)
+        firsts = chosen_paths.select(is_in_time & self.orders.include(chosen_paths)).select_columns(
+            self.columns
+        )
         amounts = chosen_paths[Column.AMOUNTS]
         customers = self.orders.customers.keys(chosen_paths)
         has_amount = (amounts != 0) & (amounts != NO_AMOUNT)
@@ -201,7 +203,7 @@ async def plan_observation(
 ) -> ObservationPlan:
     (period_plan,) = await PlanLoader(reader, [query]).plans(query)
     # Only events that bring revenue are observed, and listed if their money is left out.
-    conditions = period_plan.plan.scope.conditions.named(reader.conversion_names(query.filters))
+    conditions = period_plan.plan.scope.conditions.with_names(reader.conversion_names(query.filters))
     scope = replace(period_plan.plan.scope, kinds=EVERY_NAME, conditions=conditions)
     period_plan = replace(period_plan, plan=Plan(query, scope, period_plan.plan.dimensions))
     customers = Customers(query.by_company)
@@ -241,7 +243,7 @@ async def _add_company_paths(
     for index in range(0, len(company_event_ids), MAX_LIVE_EVENTS):
         await reader.bound_time()
         live_data = await paths.read_live(company_event_ids[index : index + MAX_LIVE_EVENTS])
-        personal_orders.append(live_data.only(observer.columns).cut_to_window(observer.window_days))
+        personal_orders.append(live_data.select_columns(observer.columns).cut_to_window(observer.window_days))
     return [orders for orders in personal_orders if orders.events]
 
 

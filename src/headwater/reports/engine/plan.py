@@ -15,7 +15,7 @@ from headwater.attribution.paths.cache import Key
 from headwater.attribution.paths.lookup import NumberMap, are_among
 from headwater.attribution.paths.path_data import (
     LEFT_OUT,
-    OLDER,
+    OLDER_COLUMNS,
     ROUNDED_AWAY,
     BoolArray,
     Column,
@@ -46,7 +46,7 @@ class KeyFilter:
     def of_touch(self) -> bool:
         return self.dimension.of_touch
 
-    def chosen(self, paths: PathData) -> BoolArray:
+    def matches(self, paths: PathData) -> BoolArray:
         """Return a mask."""
         return are_among(self.keys, self.dimension.keys(paths))
 
@@ -67,17 +67,17 @@ class EventConditions:
         key_columns = (column for condition in self.keys for column in condition.dimension.columns)
         return (Column.SECONDS, Column.AMOUNTS, Column.NAMES, *contact_columns, *key_columns)
 
-    def within(self, seconds: range | None) -> EventConditions:
+    def with_seconds(self, seconds: range | None) -> EventConditions:
         return replace(self, seconds=seconds)
 
-    def named(self, event_names: tuple[str, ...]) -> EventConditions:
+    def with_names(self, event_names: tuple[str, ...]) -> EventConditions:
         return replace(self, filters=replace(self.filters, event_names=event_names))
 
     def with_keys(self, keys: Iterable[KeyFilter]) -> EventConditions:
         """Add filters on events."""
         return replace(self, keys=tuple(condition for condition in keys if not condition.of_touch))
 
-    def chosen(self, paths: PathData) -> BoolArray:
+    def matches(self, paths: PathData) -> BoolArray:
         filters = self.filters
         mask = np.ones(paths.events, dtype=np.bool_)
         seconds = paths[Column.SECONDS]
@@ -90,7 +90,7 @@ class EventConditions:
         if filters.amount_min is not None or filters.amount_max is not None:
             mask &= self._are_within_amounts(paths)
         for condition in self.keys:
-            mask &= condition.chosen(paths)
+            mask &= condition.matches(paths)
         return mask
 
     def _are_within_amounts(self, paths: PathData) -> BoolArray:
@@ -110,14 +110,14 @@ def have_names(event_names: Collection[str], paths: PathData) -> BoolArray:
 
 
 def window_columns(days: int) -> tuple[Column, ...]:
-    older = (OLDER[days],) if days else ()
-    return Column.STARTS, Column.LENGTHS, *older
+    older_columns = (OLDER_COLUMNS[days],) if days else ()
+    return Column.STARTS, Column.LENGTHS, *older_columns
 
 
 def touches_in_window(paths: PathData, days: int) -> TouchSlices:
     """Return touches by event; 0 days means no limit."""
     starts = paths[Column.STARTS]
-    begins = starts + paths[OLDER[days]] if days else starts
+    begins = starts + paths[OLDER_COLUMNS[days]] if days else starts
     return TouchSlices(begins, starts + paths[Column.LENGTHS])
 
 
@@ -127,8 +127,8 @@ def select_amounts_of_paths(paths: PathData) -> IntArray:
     return np.where((stored_amounts <= -ROUNDED_AWAY) | (stored_amounts >= ROUNDED_AWAY), 0, stored_amounts)
 
 
-def count_names(paths: PathData, counted: BoolArray | None = None) -> dict[str, int]:
-    places = paths[Column.NAMES] if counted is None else paths[Column.NAMES][counted]
+def count_names(paths: PathData, is_counted: BoolArray | None = None) -> dict[str, int]:
+    places = paths[Column.NAMES] if is_counted is None else paths[Column.NAMES][is_counted]
     counts = np.bincount(places, minlength=len(paths.event_names))
     pairs = zip(paths.event_names, counts.tolist(), strict=False)
     return {name: count for name, count in pairs if count}
@@ -296,7 +296,7 @@ class Plan:
             self.scope,
             query=replace(self.scope.query, **time_values),
             period=self.scope.period if self.query.of_touch_dates else range(0),
-            conditions=self.scope.conditions.within(None),
+            conditions=self.scope.conditions.with_seconds(None),
         )
         dimensions = tuple(
             dimension.timeless if isinstance(dimension, Step) else dimension for dimension in self.dimensions
