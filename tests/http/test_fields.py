@@ -23,7 +23,7 @@ from headwater.http.inputs.objects import Property, array_of, map_of, object_of,
 from headwater.http.inputs.parameters import Input, JsonInput, ListParameter, Parameter, Query
 
 WINDOW = one_of((0, 7, 30))
-COLOURS = ListParameter(name="colours", kind=one_of(("red", "blue")), most=2, description="")
+COLOURS = ListParameter(name="colours", kind=one_of(("red", "blue")), max_values=2, description="")
 SIZE = Parameter(name="size", kind=whole_number(1, 9), description="", default=5)
 PERSON = object_of(
     {

@@ -40,7 +40,9 @@ async def answer(connection: AsyncConnection, space_id: int, question: dict[str,
     async with connection.transaction(force_rollback=True):
         report = await query_paths(connection, space_id, query)
     return {
-        "paths": [[*path.steps, path.more, _exact_figures(figures)] for path, figures in report.paths],
+        "paths": [
+            [*path.steps, path.further_steps, _exact_figures(figures)] for path, figures in report.paths
+        ],
         "left_out": report.left_out,
         "touches": {name: _exact_figures(figures) for name, figures in report.touches.items()},
         "days": {name: _exact_figures(figures) for name, figures in report.days.items()},

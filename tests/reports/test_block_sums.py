@@ -288,7 +288,7 @@ def test_only_missing_sums_are_added_up() -> None:
     assert more.complete(block, ["C"]) == ["B", "C"]
     reordered_sums = make_sums("ca")
     assert reordered_sums.is_cached(block)
-    assert list(reordered_sums.cached()) == [["C", "A"]]
+    assert list(reordered_sums.find_cached()) == [["C", "A"]]
     assert not reordered_sums.is_cached(unknown)
     other_sums = BlockSums(HERE._replace(database=2), [Letter("a")], CAPITALS)
     assert not other_sums.is_cached(block)

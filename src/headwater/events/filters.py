@@ -20,7 +20,7 @@ QUERY_MODE = Parameter(
 EVENT_NAMES_PARAMETER = ListParameter(
     name="event_names",
     kind=one_of(EVENT_NAMES, EVENT_NAMES_IN_WORDS),
-    most=10,
+    max_values=10,
     description="Only events with these names.",
 )
 _NUMBER = re.compile(number_pattern(exponent=3))
@@ -45,7 +45,7 @@ AMOUNT_MAX = Parameter(name="amount_max", kind=_AMOUNT, description="Maximum amo
 
 def sources_parameter(limit: int, description: str, schema: Schema = SOURCE) -> ListParameter[str]:
     kind = written(schema, str)
-    return ListParameter(name="sources", kind=kind, most=limit, description=description)
+    return ListParameter(name="sources", kind=kind, max_values=limit, description=description)
 
 
 def read_sources(query: Input, parameter: ListParameter[str], existing: tuple[str, ...]) -> tuple[str, ...]:

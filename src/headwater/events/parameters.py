@@ -55,7 +55,7 @@ WINDOW = Parameter(
 FIELDS_PARAMETER = ListParameter(
     name="fields",
     kind=one_of(tuple(FIELDS)),
-    most=20,
+    max_values=20,
     description=(
         "Fields of each row. `id` and `event_time_utc` are always included; ad hierarchy fields, "
         "`touchpoint_id` and `source` require `sources`."

@@ -52,7 +52,7 @@ _THIS_EVENT = SQL("e.id = %(event_id)s")
 class Credits:
     """Empty if the model credits no touchpoint."""
 
-    listed: dict[int, Decimal | None] = field(default_factory=dict[int, "Decimal | None"])
+    amounts: dict[int, Decimal | None] = field(default_factory=dict[int, "Decimal | None"])
     """Parts of the amount by touchpoint id; None without an amount."""
     in_space_currency: dict[int, Decimal | None] = field(default_factory=dict[int, "Decimal | None"])
     """The same in the Space's currency."""
@@ -61,13 +61,13 @@ class Credits:
 
     @property
     def left_out(self) -> int:
-        return self.touches - len(self.listed)
+        return self.touches - len(self.amounts)
 
     def amount_left_out(self, amount: Decimal | None) -> Decimal | None:
         """Return unlisted touchpoints' credit; all credits add up to the amount."""
         if amount is None:
             return None
-        return amount - sum((credit or Decimal() for credit in self.listed.values()), Decimal())
+        return amount - sum((credit or Decimal() for credit in self.amounts.values()), Decimal())
 
 
 class EventExplanation(Struct, frozen=True):
@@ -120,7 +120,7 @@ async def explain_event(
     credited = await _credits(connection, values, list_path)
     touches = {
         "space_id": space_id,
-        "ids": sorted({touch for credit in credited.values() for touch in credit.listed}),
+        "ids": sorted({touch for credit in credited.values() for touch in credit.amounts}),
         "source_names": list((await fetch_sources(connection, space_id)).by_number),
         "paid": sorted(PAID_IDS),
     }
@@ -171,7 +171,7 @@ async def _credits(
     credited = {name: Credits() for name in MODELS}
     cursor = await connection.execute(statement, bound, prepare=False)
     for model, touchpoint_id, credit, space_credit, touches in await cursor.fetchall():
-        credited[model].listed[touchpoint_id] = credit
+        credited[model].amounts[touchpoint_id] = credit
         credited[model].in_space_currency[touchpoint_id] = space_credit
         credited[model].touches = touches
     return credited
@@ -283,7 +283,7 @@ def describe_explanation(explanation: EventExplanation, window_days: int) -> Att
 
 def _model_credits(model: str, explanation: EventExplanation) -> ModelCredits:
     model_credit = explanation.credits[model]
-    credited, left_out = model_credit.listed, model_credit.left_out
+    credited, left_out = model_credit.amounts, model_credit.left_out
     reason = explanation.unattributed_reason(model)
     return ModelCredits(
         model=model,

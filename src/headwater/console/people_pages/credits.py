@@ -110,7 +110,7 @@ def _column(model: str, explanation: EventExplanation, reasons: Mapping[str, str
     return ModelColumn(
         model,
         tuple(
-            CreditCell(touch["id"] in model_credit.listed, model_credit.listed.get(touch["id"]))
+            CreditCell(touch["id"] in model_credit.amounts, model_credit.amounts.get(touch["id"]))
             for touch in explanation.path
         ),
         left_out,

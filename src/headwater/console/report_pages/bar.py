@@ -355,4 +355,4 @@ def _path_text(key: str) -> str:
     path = TouchPath.read(key)
     if path is None:
         return key
-    return str(TouchPath(tuple(format_title(step) for step in path.steps), path.more))
+    return str(TouchPath(tuple(format_title(step) for step in path.steps), path.further_steps))

@@ -47,7 +47,7 @@ _NOT_HERE = frozenset({"compare", "attribution_model"})
 _MODELS = ListParameter(
     name="models",
     kind=one_of(tuple(MODELS)),
-    most=len(MODELS),
+    max_values=len(MODELS),
     default=[*USUAL],
     description="The models to compare.",
 )

@@ -129,7 +129,7 @@ class PathsReader:
             figures,
             _share(figures, total),
             steps=steps,
-            more=path.more,
+            more=path.further_steps,
         )
 
     def _ranges(self, group: Group, ranges: Mapping[str, PathFigures], total: PathFigures) -> list[PathRow]:

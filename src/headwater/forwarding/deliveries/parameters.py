@@ -35,20 +35,20 @@ LIST_DOCUMENTATION = [parameter.openapi() for parameter in (STATUS, REASON, EVEN
 STATUSES = ListParameter(
     name="status",
     kind=one_of(FINISHED),
-    most=len(FINISHED),
+    max_values=len(FINISHED),
     default=["failed", "refused", "expired"],
     description="Deliveries of these statuses.",
 )
 REASONS = ListParameter(
     name="reason",
     kind=one_of(REPLAYABLE),
-    most=len(REPLAYABLE),
+    max_values=len(REPLAYABLE),
     description="Of the skipped and refused ones, those with these reasons only.",
 )
 IDS = ListParameter(
     name="delivery_ids",
     kind=whole_number(0, 10**18 - 1),
-    most=1000,
+    max_values=1000,
     description="Of all these, the deliveries with these ids only.",
 )
 REPLAY_MEMBERS = (STATUSES, REASONS, IDS)

@@ -29,10 +29,10 @@ _MEMBER = re.compile(rf"\[([0-9]{{1,4}})\]\[({_MEMBER_NAME.pattern})\]")
 class Input(ABC):
     """A client's values by name, and their errors so far."""
 
-    def __init__(self, within: str = "") -> None:
-        """`within` is the name of the object that has the values, if it is part of another."""
+    def __init__(self, object_name: str = "") -> None:
+        """`object_name` is the name of the object that has the values, if it is part of another."""
         self.errors: Errors = {}
-        self._prefix = f"{within}." if within else ""
+        self._prefix = f"{object_name}." if object_name else ""
 
     def refuse(self, name: str, rule: str) -> None:
         """Record that the parameter `name` breaks a rule, phrased as in `Invalid.of`."""
@@ -151,8 +151,8 @@ class JsonInput(Input):
     as missing.
     """
 
-    def __init__(self, members: Mapping[str, object], within: str = "") -> None:
-        super().__init__(within)
+    def __init__(self, members: Mapping[str, object], object_name: str = "") -> None:
+        super().__init__(object_name)
         self._singles: dict[str, object] = {}
         self._arrays: dict[str, list[object]] = {}
         for name, value in members.items():
@@ -252,14 +252,14 @@ class ListParameter(Generic[T]):
 
     name: str
     kind: FieldType[T]
-    most: int
+    max_values: int
     description: str
     default: list[T] = field(default_factory=list[T])
 
     def read(self, query: Input) -> tuple[T, ...]:
         values = query.several(self.name)
-        if len(values) > self.most:
-            query.refuse(self.name, f"must not have more than {self.most} values.")
+        if len(values) > self.max_values:
+            query.refuse(self.name, f"must not have more than {self.max_values} values.")
             return ()
         texts = query.texts(self.name)
         if len(set(texts)) < len(texts):
@@ -279,7 +279,7 @@ class ListParameter(Generic[T]):
             "schema": {
                 "type": "array",
                 "minItems": 1,
-                "maxItems": self.most,
+                "maxItems": self.max_values,
                 "uniqueItems": True,
                 "items": self.kind.schema,
                 **default,

@@ -54,7 +54,7 @@ NAME = Parameter(
 COLUMNS = ListParameter(
     name="columns",
     kind=text_up_to(LONGEST_COLUMN).then(_read_column),
-    most=MOST_COLUMNS,
+    max_values=MOST_COLUMNS,
     description="`COLUMN:FIELD`, for a column whose name is not recognized. Without a "
     "field after the last colon, the column is ignored.",
 )

@@ -84,7 +84,7 @@ def read_change(
 
 def read_file_settings(kind: str, settings: Mapping[str, Any]) -> WatchedFileSettings:
     """Raise Invalid for settings that don't fit the kind of import."""
-    values = JsonInput(settings, within="settings")
+    values = JsonInput(settings, object_name="settings")
     region = REGION.read(values) or DEFAULT_REGION
     return WatchedFileSettings(read_request(kind, values), region)
 

@@ -30,7 +30,7 @@ from headwater.reports.engine.report import GroupKey
 from headwater.reports.engine.snapshots import ReportSnapshot, parse_snapshot
 from headwater.reports.hints import Hints
 from headwater.reports.query import Comparison, Group
-from headwater.reports.questions.report import COMPLETENESS, NAMED, read_report_query
+from headwater.reports.questions.report import COMPLETENESS, NAMED_GROUPS, read_report_query
 from headwater.reports.questions.report import PARAMETERS as REPORT_PARAMETERS
 from headwater.reports.questions.shared import (
     COMPARE,
@@ -224,9 +224,9 @@ def changes_answer(query: ChangeQuery, report: CreditChangeReport) -> ReportChan
         _snapshot(report.start, report.trained_models[0], report.timezone),
         _snapshot(report.end, report.trained_models[1], report.timezone),
         report.columns,
-        _changed(report.total),
-        report.overall and _changed(report.overall),
-        report.unattributed and _changed(report.unattributed),
+        _write_change(report.total),
+        report.overall and _write_change(report.overall),
+        report.unattributed and _write_change(report.unattributed),
         [{**_keys(groups, row.keys), **_members(row.change)} for row in report.rows],
         report.left_out,
         {
@@ -250,8 +250,8 @@ def spend_changes_answer(report: SpendChangeReport) -> SpendReportChanges:
         _snapshot(report.start, report.trained_models[0], report.timezone),
         _snapshot(report.end, report.trained_models[1], report.timezone),
         FIGURES,
-        _changed(report.total),
-        _changed(report.unmatched),
+        _write_change(report.total),
+        _write_change(report.unmatched),
         [
             {f"{group}": key.value, f"{group}_name": key.label, **_members(row.change)}
             for row in report.rows
@@ -301,9 +301,9 @@ def _csv(
 
 
 def _parts(change: FigureChange) -> Iterator[tuple[str, Numbers]]:
-    changed = _changed(change)
-    yield from (("before", changed.before), ("after", changed.after), ("difference", changed.difference))
-    yield from changed.causes.items()
+    answer = _write_change(change)
+    yield from (("before", answer.before), ("after", answer.after), ("difference", answer.difference))
+    yield from answer.causes.items()
 
 
 def _snapshot(snapshot: ReportSnapshot, trained_model: ChosenModel | None, timezone: str) -> ReportVersion:
@@ -316,14 +316,14 @@ def _snapshot(snapshot: ReportSnapshot, trained_model: ChosenModel | None, timez
     )
 
 
-def _changed(change: FigureChange) -> ChangedFigures:
+def _write_change(change: FigureChange) -> ChangedFigures:
     causes = {str(cause): _numbers(parts) for cause, parts in change.causes.items()}
     return ChangedFigures(_numbers(change.start), _numbers(change.end), _numbers(change.difference), causes)
 
 
 def _members(change: FigureChange) -> dict[str, Any]:
-    changed = _changed(change)
-    return {name: getattr(changed, name) for name in changed.__struct_fields__}
+    answer = _write_change(change)
+    return {name: getattr(answer, name) for name in answer.__struct_fields__}
 
 
 def _numbers(figures: Figures) -> dict[str, float | None]:
@@ -334,7 +334,7 @@ def _keys(groups: tuple[Group, ...], keys: tuple[GroupKey, ...]) -> dict[str, st
     names: dict[str, str | None] = {}
     for group, key in zip(groups, keys, strict=True):
         names[group] = key.label if group is Group.MONTH else key.value
-        if group in NAMED:
+        if group in NAMED_GROUPS:
             names[f"{group}_name"] = key.label
     return names
 
@@ -362,8 +362,8 @@ def _spend_cause(share: CauseShare, timezone: str) -> SpendCause:
     return SpendCause(share.events, events, share.rows, rows)
 
 
-def _ledger_row(changed: ChangedSpend, timezone: str) -> SpendDifference:
-    row = changed.row
+def _ledger_row(change: ChangedSpend, timezone: str) -> SpendDifference:
+    row = change.row
     account, campaign, adset, ad = (*row.path, *("",) * (len(LEVELS) - len(row.path)))
     return SpendDifference(
         f"{row.date}",
@@ -375,6 +375,6 @@ def _ledger_row(changed: ChangedSpend, timezone: str) -> SpendDifference:
         row.country or None,
         row.currency,
         *(figure / unit for figure, unit in zip(row.figures, _LEDGER_UNITS, strict=True)),
-        is_stored=changed.is_stored,
-        restatement=describe_restatement(changed, timezone),
+        is_stored=change.is_stored,
+        restatement=describe_restatement(change, timezone),
     )

@@ -42,7 +42,7 @@ from headwater.reports.changes.event_sums import (
 from headwater.reports.engine.addition import BatchSums
 from headwater.reports.engine.chosen_events import NoCredit
 from headwater.reports.engine.conversion import CurrencyExchange, LeftOutMoney, join_left_out
-from headwater.reports.engine.measures import Sum, Sums, compute_figure, plain
+from headwater.reports.engine.measures import Sum, Sums, compute_figure, strip_zeros
 from headwater.reports.engine.passes import PeriodPlan, PlanLoader, add_up_plans, find_left_out, load_left_out
 from headwater.reports.engine.report import name_keys
 from headwater.reports.engine.report_reader import ReportReader, open_reader, run_in_thread
@@ -250,20 +250,20 @@ async def load_changes(
     amounts = [await _load_amounts(reader, term, families) for term in terms]
     first, last = snapshots.start.point.revision, snapshots.end.point.revision
     moments = range(MOMENTS * (first + 1) - 1, MOMENTS * (last + 1))
-    latest = [period_plan.plan for period_plan in versions[-1]]
-    events = await run_in_thread(split_up, latest, families, moments, amounts[-1], reader.require_time)
+    current_plans = [period_plan.plan for period_plan in versions[-1]]
+    events = await run_in_thread(split_up, current_plans, families, moments, amounts[-1], reader.require_time)
     states = (
         {event_id: event.start for event_id, event in events.states.items()},
         {event_id: event.end for event_id, event in events.states.items()},
     )
-    current_states = _stored({event_id: event.now for event_id, event in events.states.items()})
+    current_states = _list_existing({event_id: event.current for event_id, event in events.states.items()})
 
     def sums_at(index: int, states: Mapping[int, EventState | None]) -> list[list[BatchSums]]:
         """Return the sums under some terms, with changed events in other states."""
         reader.require_time()
         version = [period_plan.plan for period_plan in versions[index]]
         subtracted_sums = add_up_states(version, current_states, amounts[index], negated=True)
-        former_sums = add_up_states(version, _stored(states), amounts[index])
+        former_sums = add_up_states(version, _list_existing(states), amounts[index])
         return [
             [*a, *b, *c] for a, b, c in zip(current_sums[index], subtracted_sums, former_sums, strict=True)
         ]
@@ -321,16 +321,16 @@ async def _load_left_out(
 ) -> tuple[LeftOutMoney, ...]:
     """Return the money left out at a snapshot; `states` has all events changed since."""
     unchanged = await load_left_out(reader, planned, frozenset(states))
-    former = dict(_stored(states))
-    left_out = amounts.left_out(former)
-    affected_events = [(event_id, former[event_id]) for event_id in left_out.event_ids.tolist()]
+    former_states = dict(_list_existing(states))
+    left_out = amounts.left_out(former_states)
+    affected_events = [(event_id, former_states[event_id]) for event_id in left_out.event_ids.tolist()]
     if not affected_events:
         return unchanged
     (ids,) = find_left_out([planned.plan], build_paths(affected_events, amounts))
-    return join_left_out([unchanged, left_out.among(ids)])
+    return join_left_out([unchanged, left_out.of_events(ids)])
 
 
-def _stored(states: Mapping[int, EventState | None]) -> list[tuple[int, EventState]]:
+def _list_existing(states: Mapping[int, EventState | None]) -> list[tuple[int, EventState]]:
     return [(event_id, state) for event_id, state in states.items() if state is not None]
 
 
@@ -358,9 +358,9 @@ async def load_largest(
                     states.latest.name,
                     occurred_at.replace(tzinfo=None),
                     states.latest.contact_id,
-                    states.now is not None,
-                    row_part.whole[Sum.EVENTS],
-                    plain(Decimal(row_part.whole.revenue).scaleb(-4)),
+                    states.current is not None,
+                    row_part.total[Sum.EVENTS],
+                    strip_zeros(Decimal(row_part.total.revenue).scaleb(-4)),
                     tuple((names[keys], figures) for keys, figures in row_part.rows),
                 )
             )

@@ -86,10 +86,10 @@ async def query_spend_changes(
     report = replace(query.report, compare=Comparison.NONE)
     check_only(report)
     queries = credit_queries(report)
-    for credit_query in queries.all:
+    for credit_query in queries.members:
         check_changes(replace(query, report=credit_query))
     async with open_reader(connection, space_id, report.currency, money=True) as reader:
-        plans = await _make_plans(reader, queries.all)
+        plans = await _make_plans(reader, queries.members)
         snapshots = await find_snapshots(reader, query.start, query.end, plans[0])
         changed_spend = await _load_changed_spend(reader, report, snapshots)
         counts = [customers_query(queries.of_all, platforms) for platforms in changed_spend.platforms]
@@ -98,7 +98,7 @@ async def query_spend_changes(
         reports = await load_changes(reader, plans, snapshots)
         names = [await _name_groups(reader, changes) for changes in reports]
         customer_indexes = [
-            None if count is None else len(queries.all) + needed_queries.index(count) for count in counts
+            None if count is None else len(queries.members) + needed_queries.index(count) for count in counts
         ]
         credit = await run_in_thread(_split_credit, reports, names, customer_indexes)
         ledger = await _load_ledger(reader, report, changed_spend, reports[0].terms, _list_keys(credit))
@@ -236,7 +236,7 @@ class _ChangedSpend(Struct, frozen=True):
 
     start: list[SpendPart]
     end: list[SpendPart]
-    split: SpendChanges
+    changes: SpendChanges
     names: Mapping[Group, Mapping[str, str]]
 
     @property
@@ -253,19 +253,19 @@ async def _load_changed_spend(
     await reader.bound_time()
     versions = await read_versions(connection, space_id, (query.start.date(), query.end.date()), since)
     try:
-        split = await run_in_thread(split_spend, versions, since, until)
+        changes = await run_in_thread(split_spend, versions, since, until)
     except TooManyChangesError:
         raise ReportTooLarge from None
     await reader.bound_time()
-    await _name_pulls(connection, space_id, split)
-    names = await fetch_part_names(connection, space_id, list(split.pieces))
-    start, end = (_select(parts, query, names) for parts in (split.start, split.end))
-    return _ChangedSpend(start, end, split, names)
+    await _name_pulls(connection, space_id, changes)
+    names = await fetch_part_names(connection, space_id, list(changes.pieces))
+    start, end = (_select(parts, query, names) for parts in (changes.start, changes.end))
+    return _ChangedSpend(start, end, changes, names)
 
 
-async def _name_pulls(connection: AsyncConnection, space_id: int, split: SpendChanges) -> None:
+async def _name_pulls(connection: AsyncConnection, space_id: int, changes: SpendChanges) -> None:
     """Note when restated rows were pulled."""
-    share = split.causes.get(ChangeCause.SPEND_REPLACEMENTS)
+    share = changes.causes.get(ChangeCause.SPEND_REPLACEMENTS)
     if share is not None:
         pulls = await find_pulls(connection, space_id, {row.revision for row in share.rows})
         share.rows = [row._replace(pulled_at=pulls.get(row.revision)) for row in share.rows]
@@ -281,25 +281,30 @@ def _select(
 async def _load_ledger(
     reader: ReportReader,
     query: ReportQuery,
-    changed: _ChangedSpend,
+    changed_spend: _ChangedSpend,
     terms: Sequence[Terms],
     listed_keys: Collection[Key],
 ) -> _Ledger:
-    parts = list(changed.split.pieces)
+    parts = list(changed_spend.changes.pieces)
     exchanges = [
         await load_exchange(reader.connection, reader.space.id, reader.currency, parts, term.rates_at)
         for term in (terms[0], terms[-1])
     ]
-    return await run_in_thread(_add_up_ledger, query, changed, exchanges, listed_keys)
+    return await run_in_thread(_add_up_ledger, query, changed_spend, exchanges, listed_keys)
 
 
 def _add_up_ledger(
     query: ReportQuery,
-    changed: _ChangedSpend,
+    changed_spend: _ChangedSpend,
     exchanges: Sequence[SpendExchange],
     listed_keys: Collection[Key],
 ) -> _Ledger:
-    split, names, start, end = changed.split, changed.names, changed.start, changed.end
+    changes, names, start, end = (
+        changed_spend.changes,
+        changed_spend.names,
+        changed_spend.start,
+        changed_spend.end,
+    )
     group = query.group_by[0] if query.group_by else None
     first, last = exchanges
 
@@ -310,7 +315,7 @@ def _add_up_ledger(
 
     causes: dict[ChangeCause, LedgerByKey] = {}
     rows: dict[ChangeCause, tuple[int, tuple[ChangedSpend, ...]]] = {}
-    for cause, share in split.causes.items():
+    for cause, share in changes.causes.items():
         new_sums, gone_sums = (
             by_key(_select(parts, query, names), last) for parts in (share.new, share.gone)
         )
@@ -327,13 +332,13 @@ def _add_up_ledger(
         PeriodSpend((), names).find_names(group),
         rows,
         (first.left_out(start), last.left_out(end)),
-        changed.platforms,
+        changed_spend.platforms,
         {platform for side in sides for platform in side.unsplit(group)},
     )
 
 
-def _weight(exchange: SpendExchange, changed: ChangedSpend) -> tuple[int, ...]:
-    return tuple(map(abs, exchange.convert(SpendPart(changed.row, False)).row.figures))
+def _weight(exchange: SpendExchange, change: ChangedSpend) -> tuple[int, ...]:
+    return tuple(map(abs, exchange.convert(SpendPart(change.row, False)).row.figures))
 
 
 def _subtract(figures: LedgerByKey, subtrahend: LedgerByKey) -> LedgerByKey:

@@ -74,10 +74,10 @@ class _Addition:
     def __init__(self, plan: Plan, events: ChosenEvents) -> None:
         self._plan, self._events = plan, events
         self._by_group: list[GroupSums] = []
-        self._counted: BoolArray | None = None
+        self._is_counted: BoolArray | None = None
         """A mask of events with a selected touch; None means all."""
         if events.counted_touches is not None:
-            self._counted = np.zeros(events.count, dtype=np.bool_)
+            self._is_counted = np.zeros(events.count, dtype=np.bool_)
 
     def sums(self) -> BatchSums:
         plan, statuses = self._plan, dict[str, GroupSums]()
@@ -90,7 +90,7 @@ class _Addition:
             statuses[model] = self._by_status(credit)
         if plan.is_about_touches and plan.touched:
             self._add_touched()
-        names = count_names(self._events.paths, self._counted)
+        names = count_names(self._events.paths, self._is_counted)
         return BatchSums(GroupSums.join(self._by_group), statuses, names)
 
     def _add_whole_events(self, first: ModelCredit | None) -> None:
@@ -98,16 +98,16 @@ class _Addition:
         if first is None or (not plan.query.by_touch and events.counted_touches is None):
             grouping, members = events.groupings.combine(groups), None
         elif plan.event_sums:
-            members, grouping = first.groupings.combine(groups).distinct_pairs(first.counted.events)
+            members, grouping = first.groupings.combine(groups).distinct_pairs(first.counted_touches.events)
         elif plan.needs(Measure.CONTACTS) or not plan.credits:
-            grouping, members = first.groupings.combine(groups), first.counted.events
+            grouping, members = first.groupings.combine(groups), first.counted_touches.events
         else:
             return
         self._by_group.append(self._whole_events(grouping, members, plan.event_sums))
 
     def _add_credit(self, credit: ModelCredit) -> None:
-        if self._counted is not None:
-            self._counted[credit.counted.events] = True
+        if self._is_counted is not None:
+            self._is_counted[credit.counted_touches.events] = True
         if self._plan.credits:
             grouping = credit.groupings.combine(self._plan.dimensions)
             self._by_group.append(
@@ -121,8 +121,8 @@ class _Addition:
 
     def _add_touched(self) -> None:
         events, pairs = self._events, self._events.touched.pairs
-        if self._counted is not None:
-            self._counted[pairs.events] = True
+        if self._is_counted is not None:
+            self._is_counted[pairs.events] = True
         grouping = events.touched.groupings.combine(self._plan.dimensions)
         members, grouping = grouping.distinct_pairs(pairs.events)
         self._by_group.append(grouping.to_group_sums(grouping.sums(events.touched_values, members)))

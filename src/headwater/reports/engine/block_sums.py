@@ -24,7 +24,7 @@ from headwater.attribution.paths.scan_plan import Block
 from headwater.reports.engine.conversion import ConvertedAmounts
 from headwater.reports.engine.plan import FirstOrders
 
-_PLAIN = (str, bytes, int, float, Decimal, date, range, Enum, ZoneInfo, Composable, type(None))
+_PLAIN_TYPES = (str, bytes, int, float, Decimal, date, range, Enum, ZoneInfo, Composable, type(None))
 
 
 class Fingerprint:
@@ -61,7 +61,7 @@ class Fingerprint:
             self._add_all("sequence", cast("Sequence[object]", value))
         elif isinstance(value, FunctionType) and "<" not in value.__qualname__:  # no lambda or closure
             self._add_text(f"{value.__module__}.{value.__qualname__}")
-        elif isinstance(value, _PLAIN):
+        elif isinstance(value, _PLAIN_TYPES):
             self._add_text(repr(value))
         elif type(value).__module__.startswith("headwater."):
             self._add_all(type(value).__qualname__, list(vars(value).items()))
@@ -119,15 +119,15 @@ class BlockSums(Generic[S, T]):
         self._source, self._subjects, self._addition = source, subjects, addition
         self._amounts = Fingerprint(conversion).digest
         self._fingerprints = [Fingerprint(subject.timeless) for subject in subjects]
-        self._cached: dict[Block, dict[int, T]] = {}
+        self._sums_by_block: dict[Block, dict[int, T]] = {}
         """By block and subject index."""
 
     def is_cached(self, block: Block) -> bool:
         return len(self._find(block)) == len(self._subjects)
 
-    def cached(self) -> Iterator[Sequence[T]]:
+    def find_cached(self) -> Iterator[Sequence[T]]:
         """Yield the sums of blocks cached for all subjects."""
-        for subject_sums in self._cached.values():
+        for subject_sums in self._sums_by_block.values():
             if len(subject_sums) == len(self._subjects):
                 yield [subject_sums[index] for index in range(len(self._subjects))]
 
@@ -154,8 +154,8 @@ class BlockSums(Generic[S, T]):
         return sums
 
     def _find(self, block: Block) -> dict[int, T]:
-        if block not in self._cached:
-            subject_sums = self._cached[block] = {}
+        if block not in self._sums_by_block:
+            subject_sums = self._sums_by_block[block] = {}
             for index, subject in enumerate(self._subjects):
                 clip = subject.clip(block)
                 key = self._key(index, block, clip)
@@ -163,7 +163,7 @@ class BlockSums(Generic[S, T]):
                     subject_sums[index] = self._addition.nothing
                 elif key is not None and key in cache:
                     subject_sums[index] = cache.get(key)
-        return self._cached[block]
+        return self._sums_by_block[block]
 
     def _key(self, index: int, block: Block, clip: Key | None) -> Key | None:
         """Return a cache key, or None if the sums can't be cached."""

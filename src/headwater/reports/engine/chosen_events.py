@@ -79,7 +79,7 @@ class ChosenEvents:
 
     @classmethod
     def of(cls, scope: ReportScope, paths: PathData, *, keeps: bool = True) -> Self:
-        return cls(scope, paths.select(scope.conditions.chosen(paths)), keeps=keeps)
+        return cls(scope, paths.select(scope.conditions.matches(paths)), keeps=keeps)
 
     def credit(self, model: str) -> ModelCredit:
         if model in self._credits:
@@ -135,7 +135,7 @@ class ChosenEvents:
         if scope.tag_sets is not None:
             is_counted &= are_among(scope.tag_sets, paths[Column.TAG_SETS])
         for touch_key in scope.touch_keys:
-            is_counted &= touch_key.chosen(paths)
+            is_counted &= touch_key.matches(paths)
         if scope.query.of_touch_dates:
             seconds = paths[Column.TOUCH_SECONDS]
             is_counted &= (seconds >= scope.period.start) & (seconds < scope.period.stop)
@@ -228,7 +228,7 @@ _VALUES: dict[Sum, Callable[[ChosenEvents], IntArray]] = {
 class CreditShares(NamedTuple):
     shares: IntArray
     """In units."""
-    worth: int
+    unit_value: int
     """The value of a unit in ten-thousandths or parts of WHOLE_EVENT."""
 
 
@@ -239,8 +239,8 @@ class ModelCredit:
         self.model = model
         self._spread = MODELS[model].share.spread
         self.credited = events.crediting.credit(model)
-        _, self._places, self.counted, self.groupings = events.count_touches(self.credited)
-        self._cached: dict[Measure, CreditShares] = {}
+        _, self._places, self.counted_touches, self.groupings = events.count_touches(self.credited)
+        self._shares_by_measure: dict[Measure, CreditShares] = {}
 
     @cached_property
     def statuses(self) -> IntArray:
@@ -248,7 +248,7 @@ class ModelCredit:
         events = self._events
         if events.counted_touches is not None:
             statuses = np.full(events.count, LEFT_OUT_STATUS)
-            statuses[self.counted.events] = COUNTS
+            statuses[self.counted_touches.events] = COUNTS
             return statuses
         status_without_touch = np.where(events.paths[Column.LENGTHS] == 0, _NO_TOUCH, _OUTSIDE_WINDOW)
         status_without_credit = np.where(events.slices.lengths > 0, _NOT_COUNTED, status_without_touch)
@@ -256,11 +256,11 @@ class ModelCredit:
 
     def sums(self, measure: Measure, grouping: Grouping) -> Numbers:
         credit = self._get_credit(measure)
-        return multiply(sum_by_code(grouping.codes, credit.shares, grouping.size), credit.worth)
+        return multiply(sum_by_code(grouping.codes, credit.shares, grouping.size), credit.unit_value)
 
     def _get_credit(self, measure: Measure) -> CreditShares:
-        if measure in self._cached:
-            return self._cached[measure]
+        if measure in self._shares_by_measure:
+            return self._shares_by_measure[measure]
         match measure:
             case Measure.CREDITED_EVENTS:
                 credit = self._share_events()
@@ -271,7 +271,7 @@ class ModelCredit:
             case _:
                 credit = self._share_amounts()
         if self._events.keeps:
-            self._cached[measure] = credit
+            self._shares_by_measure[measure] = credit
         return credit
 
     def _share_events(self) -> CreditShares:
@@ -280,13 +280,13 @@ class ModelCredit:
 
     def _share_conversions(self) -> CreditShares:
         credit = self._get_credit(Measure.CREDITED_EVENTS)
-        converts = self._events.are_conversions[self.counted.events]
+        converts = self._events.are_conversions[self.counted_touches.events]
         return credit._replace(shares=np.where(converts, credit.shares, 0))
 
     def _share_conversions_of_visits(self) -> CreditShares:
         credit, tag_sets = self._get_credit(Measure.CREDITED_CONVERSIONS), self._events.scope.visit_tag_sets
         assert tag_sets is not None
-        is_of_visits = are_among(tag_sets, self._events.paths[Column.TAG_SETS][self.counted.touches])
+        is_of_visits = are_among(tag_sets, self._events.paths[Column.TAG_SETS][self.counted_touches.touches])
         return credit._replace(shares=np.where(is_of_visits, credit.shares, 0))
 
     def _share_amounts(self) -> CreditShares:

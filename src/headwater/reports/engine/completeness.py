@@ -159,7 +159,7 @@ def _central_interval(measures: Numbers) -> tuple[float, float]:
 
 
 queries = Queries(__name__, "arrivals.sql")
-_LATE = "late events"
+_CACHE_NAME = "late events"
 _NO_LATE = np.empty((2, 0), dtype=np.int64)
 LATENESS = 30
 """Late events arrive within this many days."""
@@ -177,7 +177,7 @@ class LateEvents(Struct, frozen=True):
 
 
 class BlockArrivals(Struct, frozen=True):
-    late: IntArray
+    late_events: IntArray
     """Event ids and arrival day numbers."""
     received: datetime | None
     """The first arrival."""
@@ -188,7 +188,7 @@ class _DayArrivals(NamedTuple):
     """The UTC day of the events."""
     place: int
     """The arrival day; 0 in time."""
-    late: bytes | None
+    packed_ids: bytes | None
     """Packed event ids."""
     received: datetime
     """The first arrival."""
@@ -198,12 +198,12 @@ class _DayArrivals(NamedTuple):
 class ArrivalDay:
     of_event: Step
     """Events that aren't late arrive on their own day."""
-    late: LateEvents
+    late_events: LateEvents
     of_touch = False
     columns = (Column.SECONDS, Column.EVENT_IDS)
 
     def keys(self, paths: PathData) -> IntArray:
-        arrival_places = NumberMap(self.late.ids, self.late.places, 0)
+        arrival_places = NumberMap(self.late_events.ids, self.late_events.places, 0)
         return np.maximum(self.of_event.keys(paths), arrival_places.find(paths[Column.EVENT_IDS]))
 
 
@@ -271,15 +271,15 @@ async def _load_late(reader: ReportReader, of_event: Step) -> LateEvents:
     last_day = (starts[-1] - timedelta(seconds=1)).date()
     scan = await reader.plan_scan(paths, (starts[0].date(), last_day))
     keys = {
-        block: None if block.version is None else (_LATE, starts, block.version)
+        block: None if block.version is None else (_CACHE_NAME, starts, block.version)
         for block in scan.all_blocks()
     }
     arrivals = {block: reader.find_cached(key) for block, key in keys.items()}
-    if missing_blocks := [block for block, cached in arrivals.items() if cached is None]:
+    if missing_blocks := [block for block, arrival in arrivals.items() if arrival is None]:
         days = await _read_days(reader, starts, missing_blocks)
         for block in missing_blocks:
             arrivals[block] = reader.put_cached(keys[block], _select_block(days, block))
-    late_events = np.concatenate([_NO_LATE, *(arrival.late for arrival in arrivals.values())], axis=1)
+    late_events = np.concatenate([_NO_LATE, *(arrival.late_events for arrival in arrivals.values())], axis=1)
     late_events = late_events[:, np.argsort(late_events[0])]
     received_times = [arrival.received for arrival in arrivals.values() if arrival.received]
     first = min(received_times, default=starts[-1])
@@ -309,7 +309,7 @@ def _select_block(days: Sequence[_DayArrivals], block: Block) -> BlockArrivals:
     late_events = [
         np.stack([ids, np.full_like(ids, day.place)])
         for day in block_days
-        for ids in [read_numbers(day.late)]
+        for ids in [read_numbers(day.packed_ids)]
     ]
     first_received = min((day.received for day in block_days), default=None)
     return BlockArrivals(np.concatenate([_NO_LATE, *late_events], axis=1), first_received)
@@ -322,6 +322,6 @@ def _by_age(sums: PeriodSums, days: int, horizon: int) -> Numbers:
     for index in range(sums.groups.groups):
         day, arrival = sums.keys(index)
         if 1 <= day <= days and arrival <= days:
-            figure = compute_figure(sums.query, column, sums.at(index), sums.whole)
+            figure = compute_figure(sums.query, column, sums.at(index), sums.share_base)
             by_age[day - 1, min(max(arrival - day, 0), horizon)] += float(figure or 0)
     return by_age

@@ -146,12 +146,12 @@ class Step:
         before, until = np.searchsorted(self.starts, [seconds.start, seconds.stop - 1], "right")
         return int(before), tuple(self.starts[before:until].tolist())
 
-    def find_seconds(self, keys: IntArray, within: range) -> range:
+    def find_seconds(self, keys: IntArray, span: range) -> range:
         """Return the seconds from the first to the last selected bucket; empty without buckets."""
         if not len(keys):
-            return range(within.start, within.start)
+            return range(span.start, span.start)
         last = int(keys[-1])
-        ends = int(self.starts[last]) if last < len(self.starts) else within.stop
+        ends = int(self.starts[last]) if last < len(self.starts) else span.stop
         return range(int(self.starts[keys[0] - 1]), ends)
 
 
@@ -287,8 +287,8 @@ class EventKinds:
         kinds = paths[Column.KINDS]
         keys = np.where(kinds == EventKind.UPSELL, Kind.UPSELL, Kind.REFUND).astype(np.int64)
         is_order = np.array([name == ORDER_NAME for name in paths.event_names], dtype=np.bool_)
-        plain = np.where(is_order, Kind.ORDER, Kind.CONVERSION)[paths[Column.NAMES]]
-        keys = np.where(kinds == EventKind.PLAIN, plain, keys)
+        plain_keys = np.where(is_order, Kind.ORDER, Kind.CONVERSION)[paths[Column.NAMES]]
+        keys = np.where(kinds == EventKind.PLAIN, plain_keys, keys)
         return keys if self._has_all(paths) else np.where(self._has_name(paths), keys, NO_KEY)
 
     def converting_amounts(self, paths: PathData, amounts: IntArray) -> IntArray:

@@ -200,11 +200,11 @@ class GroupLoader:
             return date.max
         return bounds.last_day + timedelta(days=days)
 
-    def days(self, span: DateTimeSpan, only: Collection[KeyFilter]) -> tuple[date, date]:
+    def days(self, span: DateTimeSpan, conditions: Collection[KeyFilter]) -> tuple[date, date]:
         """Return the UTC days of events that can meet the filters."""
         bounds = self._reader.bounds(span)
         first, last = bounds.first_day, self.last_day(span)
-        for condition in only:
+        for condition in conditions:
             if isinstance(condition.dimension, Step) and not condition.of_touch:
                 seconds = condition.dimension.find_seconds(condition.keys, bounds.seconds)
                 first = max(first, _get_day(seconds.start))
@@ -249,7 +249,7 @@ class GroupLoader:
 
         history = scan.history(last_day)
         key = None if history is None else ("first orders", scope, history)
-        return await reader.cached(key, load)
+        return await reader.load_cached(key, load)
 
     async def _filter(self, group: Group, texts: Collection[str | None]) -> KeyFilter:
         """An ad's id that no touch has stands for its name in the ad catalogue, as in rows of spend."""

@@ -126,7 +126,7 @@ def _join_pairs(parts: Sequence[GroupSums], new_indexes: IntArray) -> tuple[IntA
     return pairs[0] if pairs else NO_PAIRS  # pairs of one part are distinct
 
 
-_FEW = 255
+_MAX_BYTE = 255
 """Keys up to here are their own codes."""
 _DENSE = 1 << 16
 """Keys within this span are offset from the least; others are sorted."""
@@ -191,13 +191,13 @@ class EventGroupings:
 
     def __init__(self, paths: PathData) -> None:
         self._paths = paths
-        self._cached: dict[Dimension, Grouping] = {}
+        self._groupings: dict[Dimension, Grouping] = {}
 
     def get(self, dimension: Dimension) -> Grouping:
         """Return codes at position 0."""
-        if dimension not in self._cached:
-            self._cached[dimension] = _number_keys(dimension.keys(self._paths))
-        return self._cached[dimension]
+        if dimension not in self._groupings:
+            self._groupings[dimension] = _number_keys(dimension.keys(self._paths))
+        return self._groupings[dimension]
 
     def combine(self, dimensions: Sequence[Dimension]) -> Grouping:
         groupings = [
@@ -213,12 +213,12 @@ class PairGroupings:
 
     def __init__(self, paths: PathData, pairs: Pairs, events: EventGroupings) -> None:
         self._paths, self._pairs, self._events = paths, pairs, events
-        self._cached: dict[tuple[Dimension, ...], Grouping] = {}
+        self._groupings: dict[tuple[Dimension, ...], Grouping] = {}
 
     def combine(self, dimensions: tuple[Dimension, ...]) -> Grouping:
-        if dimensions not in self._cached:
-            self._cached[dimensions] = self._combine(dimensions)
-        return self._cached[dimensions]
+        if dimensions not in self._groupings:
+            self._groupings[dimensions] = self._combine(dimensions)
+        return self._groupings[dimensions]
 
     def _combine(self, dimensions: tuple[Dimension, ...]) -> Grouping:
         if len(dimensions) == 1:
@@ -268,7 +268,7 @@ def _number_keys(keys: IntArray) -> Grouping:
     if not len(keys):
         return Grouping(keys, 1, {0: np.zeros(1, dtype=np.int64)})
     least, greatest = int(keys.min()), int(keys.max())
-    if least >= 0 and greatest <= _FEW:
+    if least >= 0 and greatest <= _MAX_BYTE:
         return Grouping(keys, greatest + 1, {0: np.arange(greatest + 1)})
     span = greatest - least + 1
     if span <= _DENSE:

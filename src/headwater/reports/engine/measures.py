@@ -222,7 +222,7 @@ def change_between(new: Decimal | Fraction | int, old: Decimal | Fraction | int)
     difference = Fraction(new) - Fraction(old)
     ratio = rounded(difference / abs(Fraction(old))) if old else None
     if isinstance(new, Decimal) and isinstance(old, Decimal):
-        return MeasureChange(plain(new - old), ratio)
+        return MeasureChange(strip_zeros(new - old), ratio)
     return MeasureChange(int(difference) if isinstance(new, int) else difference, ratio)
 
 
@@ -230,12 +230,12 @@ def rounded(value: Fraction) -> Decimal:
     """Round to four decimals, halves away from zero like PostgreSQL."""
     parts = abs(value) * 10_000 + Fraction(1, 2)
     quotient = parts.numerator // parts.denominator
-    return plain(Decimal(-quotient if value < 0 else quotient).scaleb(-4))
+    return strip_zeros(Decimal(-quotient if value < 0 else quotient).scaleb(-4))
 
 
 def as_money(amount: int) -> Decimal:
     """Convert from ten-thousandths."""
-    return plain(Decimal(amount).scaleb(-4))
+    return strip_zeros(Decimal(amount).scaleb(-4))
 
 
 def round_money(amount: Fraction) -> Decimal:
@@ -243,6 +243,6 @@ def round_money(amount: Fraction) -> Decimal:
     return Decimal(int(amount * _MONEY_UNIT)) / _MONEY_UNIT
 
 
-def plain(value: Decimal) -> Decimal:
+def strip_zeros(value: Decimal) -> Decimal:
     """Remove trailing zeros and the exponent."""
     return Decimal(f"{value.normalize():f}")

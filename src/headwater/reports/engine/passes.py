@@ -57,10 +57,10 @@ def get_subject(query: ReportQuery) -> ReportQuery:
 
 class PlanLoader:
     def __init__(
-        self, reader: ReportReader, queries: Sequence[ReportQuery], also: Sequence[KeyFilter] = ()
+        self, reader: ReportReader, queries: Sequence[ReportQuery], extra_filters: Sequence[KeyFilter] = ()
     ) -> None:
-        """All queries must have one subject. `also` filters events further."""
-        self._also = also
+        """All queries must have one subject. `extra_filters` filters events further."""
+        self._extra_filters = extra_filters
         self._reader, self._subject = reader, get_subject(queries[0])
         self._span = self._subject.span
         self._measures = frozenset(measure for query in queries for measure in query.measures)
@@ -99,17 +99,17 @@ class PlanLoader:
         )
         return PeriodPlan(plan, ReportPeriod(span, buckets), dimensions, self._groups.days(span, conditions))
 
-    async def _scope(self, span: DateTimeSpan, only: Sequence[KeyFilter]) -> ReportScope:
+    async def _scope(self, span: DateTimeSpan, key_filters: Sequence[KeyFilter]) -> ReportScope:
         filters, seconds = self._subject.filters, self._reader.bounds(span).seconds
         event_seconds = None if self._subject.of_touch_dates else seconds
         conditions, tag_sets = await self._load_selection()
         return ReportScope(
             self._subject,
             seconds,
-            conditions.with_keys([*only, *self._also]).within(event_seconds),
+            conditions.with_keys([*key_filters, *self._extra_filters]).with_seconds(event_seconds),
             self._source_ids(filters.sources),
             tag_sets,
-            tuple(condition for condition in only if condition.of_touch),
+            tuple(condition for condition in key_filters if condition.of_touch),
             self._groups.kinds,
             await self._groups.first_orders() if Measure.NEW_CUSTOMERS in self._measures else None,
             self._reader.space.half_life_days if self._subject.goes_by_age else None,
@@ -212,7 +212,7 @@ def _sort_key(planned: PeriodPlan) -> tuple[bool, int]:
     return planned.plan.reads_company_paths, planned.days[0].toordinal()
 
 
-_NONE = np.array([], dtype=np.int64)
+_NO_IDS = np.array([], dtype=np.int64)
 
 
 class LeftOutLoader:
@@ -231,7 +231,7 @@ class LeftOutLoader:
 
 
 async def load_left_out(
-    reader: ReportReader, planned: PeriodPlan, without: frozenset[int] = frozenset()
+    reader: ReportReader, planned: PeriodPlan, omitted_ids: frozenset[int] = frozenset()
 ) -> tuple[LeftOutMoney, ...]:
     """Call it after the sums are loaded."""
     if not reader.leaves_out_money:
@@ -242,15 +242,15 @@ async def load_left_out(
     scan = await reader.plan_scan(paths, planned.days)
     amounts = await reader.left_out_amounts(scan)
     batches = [ids async for (ids,) in reader.sums(paths, scan, [plan], _LEFT_OUT_EVENTS)]
-    ids = np.concatenate([_NONE, *batches])
-    if without:
-        ids = ids[~np.isin(ids, np.fromiter(without, dtype=np.int64))]
-    return tuple(amounts.among(ids))
+    ids = np.concatenate([_NO_IDS, *batches])
+    if omitted_ids:
+        ids = ids[~np.isin(ids, np.fromiter(omitted_ids, dtype=np.int64))]
+    return tuple(amounts.of_events(ids))
 
 
 def find_left_out(plans: Sequence[Plan], paths: PathData) -> list[IntArray]:
     left_out_paths = _select_left_out(paths)
-    return [_find_ids(plan, left_out_paths) if left_out_paths.events else _NONE for plan in plans]
+    return [_find_ids(plan, left_out_paths) if left_out_paths.events else _NO_IDS for plan in plans]
 
 
 def _select_left_out(paths: PathData) -> PathData:
@@ -276,4 +276,4 @@ def _columns(plan: Plan) -> tuple[Column, ...]:
     return tuple(dict.fromkeys([Column.EVENT_IDS, Column.NAMES, *columns]))
 
 
-_LEFT_OUT_EVENTS = Addition[Plan, IntArray]("left out", find_left_out, nothing=_NONE)
+_LEFT_OUT_EVENTS = Addition[Plan, IntArray]("left out", find_left_out, nothing=_NO_IDS)

@@ -25,7 +25,7 @@ MOST_STEPS = 10
 MOST_MORE = 9
 """The most further steps: one digit sorts like text, and a path fits one integer."""
 STEP_SEPARATOR = " > "
-_MORE = "+"
+_FURTHER_MARK = "+"
 TOUCHES: Mapping[str, int] = {"1": 1, "2": 2, "3": 3, "4": 4, "5": 5, "6-10": 6, "11-20": 11, "21+": 21}
 """Minimum touches by range."""
 DAYS: Mapping[str, int] = {
@@ -49,20 +49,22 @@ class TouchPath:
 
     steps: tuple[str, ...]
     """At most MOST_STEPS."""
-    more: int
+    further_steps: int
     """Further steps, at most MOST_MORE."""
 
     def __str__(self) -> str:
         """Format as `email > direct`, with ` > +3` for three more steps."""
-        return STEP_SEPARATOR.join([*self.steps, *([f"{_MORE}{self.more}"] if self.more else [])])
+        return STEP_SEPARATOR.join(
+            [*self.steps, *([f"{_FURTHER_MARK}{self.further_steps}"] if self.further_steps else [])]
+        )
 
     @classmethod
     def read(cls, text: str) -> Self | None:
         """Return None for an invalid count."""
         *steps, last = text.split(STEP_SEPARATOR)
-        if not last.startswith(_MORE):
+        if not last.startswith(_FURTHER_MARK):
             return cls((*steps, last), 0)
-        more_text = last.removeprefix(_MORE)
+        more_text = last.removeprefix(_FURTHER_MARK)
         return cls(tuple(steps), int(more_text)) if more_text in _COUNTS else None
 
 
@@ -98,7 +100,7 @@ class StepNames:
 
     def key(self, path: TouchPath) -> int | None:
         """Return None if no event can have the path."""
-        steps, more_steps = path.steps, path.more
+        steps, more_steps = path.steps, path.further_steps
         if not 0 < len(steps) <= self.most_steps or not set(steps) <= set(self._names):
             return None
         if more_steps and (len(steps) < self.most_steps or more_steps > MOST_MORE):

@@ -216,10 +216,10 @@ class ReportReader:
         batches = paths.read(scan, sums.is_cached)
         async for block, values in self._process(batches, work):
             yield sums.complete(block, values)
-        for values in sums.cached():
+        for values in sums.find_cached():
             yield values
 
-    async def cached(self, key: Key | None, make: Callable[[], Awaitable[T]]) -> T:
+    async def load_cached(self, key: Key | None, make: Callable[[], Awaitable[T]]) -> T:
         """Cache a value unless it has no key."""
         value: T | None = self.find_cached(key)
         return self.put_cached(key, await make()) if value is None else value

@@ -108,7 +108,7 @@ class PeriodSums:
         return None if is_of_touches else self.overall[Sum.EVENTS]
 
     @property
-    def whole(self) -> Sums:
+    def share_base(self) -> Sums:
         """The sums that shares are relative to."""
         return self.total if self.query.of_touch_dates else self.overall
 
@@ -174,7 +174,7 @@ class Ranking:
         else:
             column = FigureColumn(self._by, self._query.models[0])
             values = {
-                group: compute_figure(self._query, column, self._sums.at(group), self._sums.whole)
+                group: compute_figure(self._query, column, self._sums.at(group), self._sums.share_base)
                 for group in places
             }
         having = [group for group in places if values[group] is not None]
@@ -194,21 +194,21 @@ class Ranking:
         """
         groups, limit = self._sums.groups, self._query.limit
         all_groups = list(range(groups.groups))
-        if groups.groups <= _MANY or isinstance(self._by, Group):
+        if groups.groups <= _MAX_SORTED or isinstance(self._by, Group):
             return all_groups
-        rough = rough_figures(self._query, self._by, groups)
-        rough = rough if self._query.descending else -rough
-        defined = rough[~np.isnan(rough)]
+        figures = rough_figures(self._query, self._by, groups)
+        figures = figures if self._query.descending else -figures
+        defined = figures[~np.isnan(figures)]
         if len(defined) < limit:
             return all_groups
         if self._by in _COUNTS and len(self._dimensions) == 1 and self._dimensions[0].keys.in_order:
             (keys,) = groups.keys
-            return np.lexsort((keys, keys == NO_KEY, -rough))[:limit].tolist()
+            return np.lexsort((keys, keys == NO_KEY, -figures))[:limit].tolist()
         threshold = np.partition(defined, len(defined) - limit)[len(defined) - limit]
-        return np.flatnonzero(rough >= threshold - abs(threshold) * _ROUGHLY).tolist()
+        return np.flatnonzero(figures >= threshold - abs(threshold) * _ROUGHLY).tolist()
 
 
-_MANY = 5_000
+_MAX_SORTED = 5_000
 _ROUGHLY = 1e-9
 _COUNTS = frozenset(
     {

@@ -127,14 +127,14 @@ def make_snapshot(
 def parse_snapshot(text: str) -> ReportSnapshot:
     """Raises ValueError."""
     try:
-        version, revision, era, taken_at, trained_model_id, half_life, *latest = _FORM.unpack(
+        version, revision, era, taken_at, trained_model_id, half_life, *rest = _FORM.unpack(
             base64.b64decode(text, altchars=b"-_", validate=True)
         )
     except (ValueError, struct.error):
         raise ValueError(_RULE) from None
-    if version != _VERSION or taken_at > _LATEST:
+    if version != _VERSION or taken_at > _MAX_TAKEN_AT:
         raise ValueError(_RULE)
-    reference, events, subject, settings = latest
+    reference, events, subject, settings = rest
     return ReportSnapshot(
         Point(revision, era),
         taken_at,
@@ -148,7 +148,7 @@ def parse_snapshot(text: str) -> ReportSnapshot:
 
 
 _RULE = "must be the snapshot of a report."
-_LATEST = 1 << 53
+_MAX_TAKEN_AT = 1 << 53
 _UNKNOWN = (1 << 32) - 1
 
 

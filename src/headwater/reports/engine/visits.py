@@ -75,7 +75,9 @@ class VisitLoader:
         return [add_up_visits(plan, self._loaded[counting])]
 
     async def _fetch(self, counting: _Counting) -> list[VisitRow]:
-        whole_quarters, partial_quarters = split_quarters(counting.bounds, counted=not counting.by_tag_set)
+        whole_quarters, partial_quarters = split_quarters(
+            counting.bounds, uses_counts=not counting.by_tag_set
+        )
         values = {
             "space_id": self._space_id,
             "by_source": counting.by_source,
@@ -104,7 +106,7 @@ Part = tuple[int, int, int]
 """The start and the end of a part of a time bucket, and the start of the bucket."""
 
 
-def split_quarters(bounds: Sequence[int], *, counted: bool) -> tuple[list[Part], list[Part]]:
+def split_quarters(bounds: Sequence[int], *, uses_counts: bool) -> tuple[list[Part], list[Part]]:
     """Split the buckets between these bounds into whole quarters of an hour, which are counted already if
     the report needs only their sources, and the rest.
 
@@ -116,7 +118,7 @@ def split_quarters(bounds: Sequence[int], *, counted: bool) -> tuple[list[Part],
     partial_quarters: list[Part] = []
     for start, end in pairwise(bounds):
         first, last = -(-start // _QUARTER) * _QUARTER, end // _QUARTER * _QUARTER
-        if not counted or first >= last:
+        if not uses_counts or first >= last:
             partial_quarters.append((start, end, start))
             continue
         whole_quarters.append((first, last, start))
@@ -149,7 +151,7 @@ def add_up_visits(plan: Plan, rows: Sequence[VisitRow]) -> BatchSums:
     visits = PathData(columns, (), len(rows), len(rows))
     is_in_period = np.ones(len(rows), dtype=np.bool_)
     for condition in plan.scope.conditions.keys:
-        is_in_period &= condition.chosen(visits)
+        is_in_period &= condition.matches(visits)
     is_counted = is_in_period & _have_counted_touches(plan, visits)
     statuses = {VISITS: np.array([counts[is_counted].sum(), counts[is_in_period & ~is_counted].sum()])}
     by_status = GroupSums((np.array([COUNTS, LEFT_OUT_STATUS]),), 2, statuses, NO_PAIRS)
@@ -160,10 +162,10 @@ def add_up_visits(plan: Plan, rows: Sequence[VisitRow]) -> BatchSums:
     )
 
 
-def _group(plan: Plan, visits: PathData, counts: IntArray, counted: IntArray) -> GroupSums:
-    keys = {position: dimension.keys(visits)[counted] for position, dimension in enumerate(plan.dimensions)}
-    grouping = make_grouping(keys, len(counted))
-    sums = grouping.sums({VISITS: counts[counted]})
+def _group(plan: Plan, visits: PathData, counts: IntArray, indexes: IntArray) -> GroupSums:
+    keys = {position: dimension.keys(visits)[indexes] for position, dimension in enumerate(plan.dimensions)}
+    grouping = make_grouping(keys, len(indexes))
+    sums = grouping.sums({VISITS: counts[indexes]})
     if plan.needs(Measure.CONVERSION_RATE):
         zeros = np.zeros(grouping.size, dtype=np.int64)
         sums |= {credit_sum(Measure.CONVERSION_RATE, model): zeros for model in plan.query.models}
@@ -179,7 +181,7 @@ def _have_counted_touches(plan: Plan, visits: PathData) -> BoolArray:
     if scope.tag_sets is not None:
         mask &= are_among(scope.tag_sets, visits[Column.TAG_SETS])
     for touch_key in scope.touch_keys:
-        mask &= touch_key.chosen(visits)
+        mask &= touch_key.matches(visits)
     return mask
 
 

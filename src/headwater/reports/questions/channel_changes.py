@@ -12,7 +12,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from headwater.reports.engine.measures import Figures, plain, round_money, rounded
+from headwater.reports.engine.measures import Figures, round_money, rounded, strip_zeros
 from headwater.reports.engine.report import ReportResult
 from headwater.reports.engine.time_buckets import compared_span
 from headwater.reports.query import ALL_ROWS, Comparison, FigureColumn, Group, Measure, ReportQuery
@@ -78,7 +78,7 @@ def split_change(previous: Sales, current: Sales) -> SalesChange:
         return SalesChange(previous, current, current.revenue - previous.revenue)
     average = Fraction(previous.revenue) / previous.conversions
     by_conversions = (current.conversions - previous.conversions) * average
-    return SalesChange(previous, current, plain(rounded(by_conversions / 100) * 100))
+    return SalesChange(previous, current, strip_zeros(rounded(by_conversions / 100) * 100))
 
 
 def find_channel_changes(current: ReportResult, previous: ReportResult) -> ChannelChanges:

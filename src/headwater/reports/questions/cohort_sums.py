@@ -24,7 +24,7 @@ from headwater.reports.engine.chosen_events import COUNTS, ChosenEvents, ModelCr
 from headwater.reports.engine.conversion import LeftOutMoney, LeftOutSpend
 from headwater.reports.engine.dimensions import Dimension
 from headwater.reports.engine.group_sums import Grouping, GroupSums, Numbers, cross_groupings, make_grouping
-from headwater.reports.engine.measures import as_money, plain, rounded
+from headwater.reports.engine.measures import as_money, rounded, strip_zeros
 from headwater.reports.engine.plan import Plan
 from headwater.reports.engine.report_reader import ReportReader
 from headwater.reports.query import Group, Measure, ReportQuery
@@ -67,7 +67,7 @@ class Cohort:
 
     @property
     def cumulative_revenue(self) -> tuple[Decimal, ...]:
-        return tuple(map(plain, accumulate(self.revenue)))
+        return tuple(map(strip_zeros, accumulate(self.revenue)))
 
     @property
     def total_revenue(self) -> Decimal:
@@ -98,7 +98,7 @@ class Cohort:
 
     def _subtract_costs(self, rate: Decimal) -> tuple[Decimal, ...]:
         spend = self.spend or Decimal(0)
-        return tuple(plain(revenue * (100 - rate) / 100 - spend) for revenue in self.cumulative_revenue)
+        return tuple(strip_zeros(revenue * (100 - rate) / 100 - spend) for revenue in self.cumulative_revenue)
 
 
 def ratio(spend: Decimal | None, customers: int) -> Decimal | None:
@@ -125,16 +125,16 @@ class CohortGroup:
     @property
     def spend(self) -> Decimal | None:
         amounts = [cohort.spend for cohort in self.cohorts if cohort.spend is not None]
-        return plain(sum(amounts, Decimal(0))) if amounts else None
+        return strip_zeros(sum(amounts, Decimal(0))) if amounts else None
 
     @property
     def revenue(self) -> Decimal:
-        return plain(sum((cohort.total_revenue for cohort in self.cohorts), Decimal(0)))
+        return strip_zeros(sum((cohort.total_revenue for cohort in self.cohorts), Decimal(0)))
 
     @property
     def contribution(self) -> Decimal | None:
         parts = [cohort.contribution[-1] for cohort in self.cohorts if cohort.contribution is not None]
-        return plain(sum(parts, Decimal(0))) if parts else None
+        return strip_zeros(sum(parts, Decimal(0))) if parts else None
 
     @property
     def cac(self) -> Decimal | None:
@@ -190,7 +190,7 @@ class _CohortAddition:
         return CohortSums(GroupSums.join(groups), unattributed, total)
 
     def _sum_credit(self, group: tuple[Dimension, ...]) -> GroupSums:
-        counted_touches = self._credit.counted
+        counted_touches = self._credit.counted_touches
         codes = self._by_event.codes[counted_touches.events]
         grouping = Grouping(codes, self._by_event.size, self._by_event.keys)
         if group:
@@ -267,8 +267,8 @@ class CohortBuilder:
         self._group = query.group_by[0] if query.group_by else None
         self._keys = {key.text: (number, key.label) for number, key in keys.items()}
         self._months = tuple(months)
-        self._seen = len(list_months(query.start.date(), query.end.date()))
-        self._skipped = 0
+        self._observed_months = len(list_months(query.start.date(), query.end.date()))
+        self._skipped_months = 0
         self._cost_rate, self._sources = reader.space.cost_rate, reader.space.sources
 
     def make(self, sums: CohortSums, today: date, trained_model: ChosenModel | None) -> CohortResult:
@@ -276,7 +276,7 @@ class CohortBuilder:
         by_month, total = self._spent_by_month(), _figures(sums.total)
         skipped_months = self._empty_months(total, by_month)
         self._months, by_month = self._months[skipped_months:], by_month[skipped_months:]
-        self._skipped = skipped_months
+        self._skipped_months = skipped_months
         groups = sorted(self._groups(sums.groups, by_month), key=_order)
         totals = [sum(month_spend.values(), Decimal(0)) for month_spend in by_month]
         return CohortResult(
@@ -289,7 +289,7 @@ class CohortBuilder:
             else self._make_group(None, None, _figures(sums.unattributed)),
             unmatched=None
             if self._group is None
-            else tuple(plain(month_spend.get(None, Decimal(0))) for month_spend in by_month),
+            else tuple(strip_zeros(month_spend.get(None, Decimal(0))) for month_spend in by_month),
             months=self._months,
             today=today,
             timezone=reader.space.timezone,
@@ -347,8 +347,8 @@ class CohortBuilder:
         self, key: Key, label: str | None, figures: Figures, spend: Sequence[Decimal] | None = None
     ) -> CohortGroup:
         cohorts: list[Cohort] = []
-        for index, month in enumerate(self._months, self._skipped):
-            observed = self._seen - index
+        for index, month in enumerate(self._months, self._skipped_months):
+            observed = self._observed_months - index
             customers, revenue = figures.get(index + 1, ((), ()))
             padding = (0,) * (observed - len(customers))
             cohorts.append(
@@ -356,7 +356,7 @@ class CohortBuilder:
                     month,
                     (*customers, *padding),
                     tuple(map(as_money, (*revenue, *padding))),
-                    None if spend is None else plain(spend[index - self._skipped]),
+                    None if spend is None else strip_zeros(spend[index - self._skipped_months]),
                     self._cost_rate,
                     key,
                     label,

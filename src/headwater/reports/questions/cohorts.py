@@ -395,7 +395,7 @@ async def query_cohorts(connection: AsyncConnection, space_id: int, query: Cohor
         buckets = cut(DateTimeSpan(report.start, report.end), Group.MONTH, reader.space.zone)
         months = steps(buckets, of_touch=False)
         key = await make_key(reader, observation, months)
-        sums = await reader.cached(key, partial(_add_up, reader, observation, months))
+        sums = await reader.load_cached(key, partial(_add_up, reader, observation, months))
         days = (query.first, span.end.date())
         period_spend = await load_period_spend(connection, space_id, days, reader.currency, query.only)
         keys = await _keys(reader, observation.planned, sums.groups)

@@ -16,9 +16,9 @@ from headwater.reports.engine.measures import (
     Figure,
     MeasureChange,
     change_between,
-    plain,
     round_money,
     rounded,
+    strip_zeros,
 )
 from headwater.reports.engine.measures import Figures as ReportFigures
 from headwater.reports.engine.report import ReportResult, ReportRow
@@ -79,7 +79,7 @@ class CostFigures:
 
     @property
     def spend(self) -> Decimal:
-        return plain(Decimal(self.spent[0]) / MILLIONTHS)
+        return strip_zeros(Decimal(self.spent[0]) / MILLIONTHS)
 
     @property
     def impressions(self) -> int:
@@ -91,11 +91,11 @@ class CostFigures:
 
     @property
     def platform_conversions(self) -> Decimal:
-        return plain(Decimal(self.spent[3]) / MILLIONTHS)
+        return strip_zeros(Decimal(self.spent[3]) / MILLIONTHS)
 
     @property
     def platform_revenue(self) -> Decimal:
-        return plain(Decimal(self.spent[4]) / MILLIONTHS)
+        return strip_zeros(Decimal(self.spent[4]) / MILLIONTHS)
 
     @property
     def credited_revenue(self) -> Decimal:
@@ -118,7 +118,7 @@ class CostFigures:
         """Revenue after cost rate and spend; None without a cost rate."""
         if self.cost_rate is None or not self.has_ratios:
             return None
-        return plain(self.credited_revenue * (100 - self.cost_rate) / 100 - self.spend)
+        return strip_zeros(self.credited_revenue * (100 - self.cost_rate) / 100 - self.spend)
 
     @property
     def roas(self) -> Decimal | None:
@@ -131,11 +131,6 @@ class CostFigures:
     @property
     def cac(self) -> Decimal | None:
         return self._divide_spend(Fraction(self._paid.new_customers))
-
-    def less(self, subtrahend: CostFigures) -> CostFigures:
-        spent_difference = tuple(new - old for new, old in zip(self.spent, subtrahend.spent, strict=True))
-        credit = self.credit.plus(subtrahend.credit, -1)
-        return CostFigures(spent_difference, credit, None, self.cost_rate, self.has_ratios)
 
     def change(self, name: str, previous: CostFigures) -> MeasureChange | None:
         """Return None if either figure is missing."""
@@ -187,7 +182,7 @@ class CreditQueries(Struct, frozen=True):
     paid_new: ReportQuery
 
     @property
-    def all(self) -> tuple[ReportQuery, ...]:
+    def members(self) -> tuple[ReportQuery, ...]:
         return self.of_all, self.of_new, self.paid, self.paid_new
 
 
@@ -236,7 +231,7 @@ class CreditByKey:
         `customers_query`.
         """
         of_all, of_new, *paid = reports
-        self.listed = [row.keys[0] for row in of_all.rows if row.keys]
+        self.listed_keys = [row.keys[0] for row in of_all.rows if row.keys]
         self.total = _make_row_credit(of_all.total, of_new.total)
         self._rows, self._by_platform = _by_keys(of_all, of_new), _by_keys(*paid)
         self._has_own_platform = bool(queries.of_all.by_touch)
@@ -295,9 +290,9 @@ def _number(figures: ReportFigures, measure: Measure) -> Fraction:
     return Fraction(figures.get(FigureColumn(measure)) or 0)
 
 
-def spend_problem(only: Sequence[KeyCondition], sources: SourceNames) -> Group | None:
+def spend_problem(conditions: Sequence[KeyCondition], sources: SourceNames) -> Group | None:
     """Return the first filter's group that spend lacks."""
-    for group, key in ((condition.group, condition.key) for condition in only):
+    for group, key in ((condition.group, condition.key) for condition in conditions):
         is_together = group is Group.SOURCE and key and not sources.is_billed_alone(key)
         if group in NOT_OF_SPEND or is_together:
             return group

@@ -176,7 +176,7 @@ class ListedBatch(Struct, frozen=True):
 class ListRequest(Struct, frozen=True):
     credit: CreditFilter
     at: Position | None
-    most: int
+    limit: int
 
 
 def list_batch(plan: Plan, request: ListRequest, paths: PathData) -> ListedBatch:
@@ -186,7 +186,7 @@ def list_batch(plan: Plan, request: ListRequest, paths: PathData) -> ListedBatch
     seconds, event_ids = (
         events.paths[column][chosen_indexes].astype(np.int64) for column in (Column.SECONDS, Column.EVENT_IDS)
     )
-    nearest = ListedEvents(seconds, event_ids).nearest(request.at, request.most)
+    nearest = ListedEvents(seconds, event_ids).nearest(request.at, request.limit)
     return ListedBatch(add_up_events(plan, events), nearest)
 
 
@@ -252,7 +252,7 @@ class SharesByEvent:
         events = ChosenEvents(plan.scope, paths)
         credited = _get_credit(events)
         self._statuses = credited.statuses
-        self._pairs = events.touched.pairs if credit is CreditFilter.TOUCHED else credited.counted
+        self._pairs = events.touched.pairs if credit is CreditFilter.TOUCHED else credited.counted_touches
         event_shares, self.unit = credited.event_shares()
         self._of_events = self._match_shares(credited, event_shares)
         self._of_amounts = self._match_shares(credited, credited.amount_shares())
@@ -393,7 +393,7 @@ def _trim_path(shares: TouchShares) -> TouchShares:
     )
 
 
-def _read_amount(stored: int) -> Decimal | None:
-    if stored == NO_AMOUNT or abs(stored) == LEFT_OUT:
+def _read_amount(stored_amount: int) -> Decimal | None:
+    if stored_amount == NO_AMOUNT or abs(stored_amount) == LEFT_OUT:
         return None
-    return as_money(0 if abs(stored) == ROUNDED_AWAY else stored)
+    return as_money(0 if abs(stored_amount) == ROUNDED_AWAY else stored_amount)

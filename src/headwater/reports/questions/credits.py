@@ -120,7 +120,7 @@ ACQUIRED_BY = ListParameter(
         {"type": "string", "pattern": f"^({UNATTRIBUTED}$|({'|'.join(map(str, TOUCH_GROUPS))}):)"},
         _acquired_by,
     ),
-    most=MOST_CONDITIONS,
+    max_values=MOST_CONDITIONS,
     description=(
         "Only those of these customers whose first order is credited to these keys: "
         f"source:google_ads, …; {UNATTRIBUTED} for orders without credit."
@@ -439,7 +439,7 @@ async def query_credits(connection: AsyncConnection, space_id: int, query: Credi
             PeriodSums.join, report, period_plan.period, [batch.sums for batch in batches]
         )
         events = ListedEvents.join([batch.events for batch in batches])
-        page = _page(query, events.nearest(request.at, request.most))
+        page = _page(query, events.nearest(request.at, request.limit))
         event_ids = np.array([int(line) for line in page.lines], dtype=np.int64)
         await reader.bound_time()
         paths = await reader.in_one_currency(await paths_reader.read_live(event_ids))

@@ -117,14 +117,14 @@ class _Ledger:
 #                            1005         30.00        not_listed    +1   +30.00
 #                            refund of 1001  -50.00    refunds        0   -50.00
 def compare_lists(
-    listed: Sequence[ListedOrder], sales: Sequence[Sale], other_days: Iterable[str]
+    listed_orders: Sequence[ListedOrder], sales: Sequence[Sale], other_days: Iterable[str]
 ) -> tuple[tuple[tuple[OrderStep, Count], ...], int, tuple[OrderDifference, ...]]:
     """Return the steps, the number of orders that are the same, and the others, by step. An order is found
     by its id or by its name, `#1001` also as `1001`. Pure.
     """
     ledger = _Ledger({step: Count() for step in OrderStep}, [])
     orders = [sale for sale in sales if not sale.is_refund and not sale.is_upsell]
-    matched_positions = _compare_listed(ledger, listed, orders, set(map(normalize_order, other_days)))
+    matched_positions = _compare_listed(ledger, listed_orders, orders, set(map(normalize_order, other_days)))
     same_count = len(matched_positions) - sum(
         difference.step is OrderStep.AMOUNTS for difference in ledger.differences
     )
@@ -145,13 +145,13 @@ def compare_lists(
 
 
 def _compare_listed(
-    ledger: _Ledger, listed: Sequence[ListedOrder], orders: Sequence[Sale], elsewhere: set[str]
+    ledger: _Ledger, listed_orders: Sequence[ListedOrder], orders: Sequence[Sale], elsewhere: set[str]
 ) -> set[int]:
     """Return the places of our orders that the list has."""
     position_by_key = _index_orders(orders)
     matched_positions: set[int] = set()
     keys: set[str] = set()
-    for order_id, amount in listed:
+    for order_id, amount in listed_orders:
         key = normalize_order(order_id)
         position = position_by_key.get(key)
         if key in keys or position in matched_positions:
@@ -184,7 +184,7 @@ def _index_orders(orders: Sequence[Sale]) -> dict[str, int]:
 
 
 async def compare_orders(
-    connection: AsyncConnection, space: Space, listed: Sequence[ListedOrder], days: tuple[date, date]
+    connection: AsyncConnection, space: Space, listed_orders: Sequence[ListedOrder], days: tuple[date, date]
 ) -> OrderComparison:
     """Compare a list with the orders from the first to the last of `days`, in a transaction that has not
     begun to read. Raises Invalid naming `period`.
@@ -192,10 +192,12 @@ async def compare_orders(
     await connection.execute(queries["snapshot"])
     sales = await _load_sales(connection, space, days)
     own_keys = {normalize_order(text) for sale in sales for text in (sale.order_id, sale.order_name) if text}
-    missing_ids = {entry.order_id for entry in listed if normalize_order(entry.order_id) not in own_keys}
+    missing_ids = {
+        entry.order_id for entry in listed_orders if normalize_order(entry.order_id) not in own_keys
+    }
     other_days = await _find_other_days(connection, space.id, missing_ids)
-    steps, same_count, differences = compare_lists(listed, sales, other_days)
-    total = Count(Decimal(len(listed)), sum((entry.amount for entry in listed), Decimal(0)))
+    steps, same_count, differences = compare_lists(listed_orders, sales, other_days)
+    total = Count(Decimal(len(listed_orders)), sum((entry.amount for entry in listed_orders), Decimal(0)))
     own_count = total
     for _, change in steps:
         own_count = own_count.plus(change)
@@ -216,10 +218,10 @@ async def _load_sales(connection: AsyncConnection, space: Space, days: tuple[dat
     ]
 
 
-async def _find_other_days(connection: AsyncConnection, space_id: int, missing: set[str]) -> list[str]:
-    if not missing:
+async def _find_other_days(connection: AsyncConnection, space_id: int, missing_ids: set[str]) -> list[str]:
+    if not missing_ids:
         return []
-    values = {"space_id": space_id, "keys": sorted(_spellings(missing))}
+    values = {"space_id": space_id, "keys": sorted(_spellings(missing_ids))}
     rows = await fetch_all(connection, queries["orders_of_other_days"], values)
     return [text for row in rows for text in row if text]
 
@@ -227,5 +229,5 @@ async def _find_other_days(connection: AsyncConnection, space_id: int, missing: 
 def _spellings(texts: Iterable[str]) -> Iterator[str]:
     """Yield each id as it may be stored: shops name an order `#1001`, other tools 1001."""
     for text in texts:
-        bare = text.strip().removeprefix("#")
-        yield from (bare, f"#{bare}")
+        number = text.strip().removeprefix("#")
+        yield from (number, f"#{number}")

@@ -214,7 +214,7 @@ async def load_paths(connection: AsyncConnection, space_id: int, query: PathsQue
     report = await query_paths(connection, space_id, query)
     return PathReport(
         columns=_COLUMNS,
-        rows=[[list(path.steps), path.more, *_numbers(figures)] for path, figures in report.paths],
+        rows=[[list(path.steps), path.further_steps, *_numbers(figures)] for path, figures in report.paths],
         left_out=report.left_out,
         totals=PathTotals(*_numbers(report.total)),
         touches=_table(["touches"], (([name], figures) for name, figures in report.touches.items())),

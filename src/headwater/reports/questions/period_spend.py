@@ -81,12 +81,12 @@ async def load_period_spend(
     space_id: int,
     days: tuple[date, date],
     currency: str,
-    only: Sequence[KeyCondition] = (),
+    conditions: Sequence[KeyCondition] = (),
 ) -> PeriodSpend:
     """Load the spend that meets key filters, each part at its day's rate."""
     parts = await read_parts(connection, space_id, *days)
     names = await fetch_part_names(connection, space_id, parts)
-    selected_parts = [spend_part for spend_part in parts if meets_filters(spend_part, only, names)]
+    selected_parts = [spend_part for spend_part in parts if meets_filters(spend_part, conditions, names)]
     exchange = await load_exchange(connection, space_id, currency, selected_parts)
     return PeriodSpend(
         [exchange.convert(spend_part) for spend_part in selected_parts],
@@ -137,11 +137,11 @@ def _first_day(group: Group | None, day: date) -> date:
 
 
 def meets_filters(
-    spend_part: SpendPart, only: Sequence[KeyCondition], names: Mapping[Group, Mapping[str, str]]
+    spend_part: SpendPart, conditions: Sequence[KeyCondition], names: Mapping[Group, Mapping[str, str]]
 ) -> bool:
     """Match keys by id or name."""
     keys_by_group: dict[Group, set[Key]] = {}
-    for condition in only:
+    for condition in conditions:
         if condition.group in _UNKNOWN:
             continue
         keys_by_group.setdefault(condition.group, set()).add(condition.key)
@@ -200,8 +200,8 @@ async def load_exchange(
     return SpendExchange(target, {pair: table.rate(pair[1], pair[0], target) for pair in foreign_days})
 
 
-def plus(some: Figures, addend: Figures) -> Figures:
-    return tuple(a + b for a, b in zip(some, addend, strict=True))
+def plus(figures: Figures, addend: Figures) -> Figures:
+    return tuple(a + b for a, b in zip(figures, addend, strict=True))
 
 
 def add_up_all(several: Iterable[Figures]) -> Figures:

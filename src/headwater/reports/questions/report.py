@@ -74,7 +74,7 @@ from headwater.spaces.models import Space
 MEASURES = ListParameter(
     name="measures",
     kind=one_of([str(measure) for measure in Measure]),
-    most=len(Measure),
+    max_values=len(Measure),
     default=[Measure.CREDITED_REVENUE, Measure.CREDITED_CONVERSIONS],
     description=(
         "credited_*: by the model. touched_*: any touchpoint of the group. "
@@ -85,7 +85,7 @@ MEASURES = ListParameter(
 GROUP_BY = ListParameter(
     name="group_by",
     kind=one_of([*(str(group) for group in Group), NO_GROUPS]),
-    most=MOST_GROUPS,
+    max_values=MOST_GROUPS,
     description=(
         "At most two; none for totals. Default: source if credit is measured, else none. "
         "Channels: paid, ai, organic, email, sms, referral, direct."
@@ -94,7 +94,7 @@ GROUP_BY = ListParameter(
 ALL_MODELS = ListParameter(
     name="attribution_models",
     kind=one_of(tuple(MODELS)),
-    most=len(MODELS),
+    max_values=len(MODELS),
     description="Several, instead of attribution_model.",
 )
 COMPLETENESS = Parameter(
@@ -194,7 +194,7 @@ def _read_order(
     return None
 
 
-NAMED = frozenset(
+NAMED_GROUPS = frozenset(
     {Group.CAMPAIGN, Group.ADSET, Group.AD, Group.EVENT, Group.COMPANY, Group.CONTACT, Group.WEEK}
 )
 """Groups with a second column for the name."""
@@ -355,7 +355,7 @@ def columns(query: ReportQuery, report: ReportResult) -> list[str]:
 def _key_columns(query: ReportQuery) -> Iterator[str]:
     for group in query.group_by:
         yield group
-        if group in NAMED:
+        if group in NAMED_GROUPS:
             yield f"{group}_name"
 
 
@@ -374,7 +374,7 @@ def _column_names(query: ReportQuery, column: FigureColumn) -> Iterator[str]:
 def _keys(query: ReportQuery, row: ReportRow) -> Iterator[str | None]:
     for group, key in zip(query.group_by, row.keys, strict=False):
         yield _key_text(group, key)
-        if group in NAMED:
+        if group in NAMED_GROUPS:
             yield key.label
 
 

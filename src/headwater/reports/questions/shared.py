@@ -173,7 +173,7 @@ def only_parameter(groups: Iterable[Group], description: str) -> ListParameter[K
 
     schema = {"type": "string", "pattern": f"^({'|'.join(by_name)}):"}
     return ListParameter(
-        name="only", kind=written(schema, read), most=MOST_CONDITIONS, description=description
+        name="only", kind=written(schema, read), max_values=MOST_CONDITIONS, description=description
     )
 
 

@@ -145,7 +145,7 @@ async def query_spend(connection: AsyncConnection, space_id: int, query: ReportQ
     reports = await query_reports(
         connection,
         space_id,
-        [credit_query for period_queries in queries for credit_query in period_queries.all],
+        [credit_query for period_queries in queries for credit_query in period_queries.members],
     )
     if any(report.left_out for report in reports):
         raise ReportTooLarge
@@ -161,7 +161,7 @@ async def query_spend(connection: AsyncConnection, space_id: int, query: ReportQ
     customers = await _load_customers(connection, space_id, queries, platforms)
     period_reports: list[CostReport] = []
     for period, period_queries, period_spend in zip(periods, queries, spending, strict=True):
-        answers = [reports.pop(0) for _ in period_queries.all]
+        answers = [reports.pop(0) for _ in period_queries.members]
         credit = CreditByKey(period_queries, answers, period_spend.platforms, customers.pop(0))
         period_reports.append(_join(period, answers[0], credit, period_spend, space))
     current, *before = period_reports
@@ -207,7 +207,7 @@ def _join(
 ) -> CostReport:
     sources, cost_rate = space.sources, space.cost_rate
     group = query.group_by[0] if query.group_by else None
-    labels = {key.value: key.label for key in credit.listed}
+    labels = {key.value: key.label for key in credit.listed_keys}
     by_key = spent.by_key(group, labels)
     total = add_up_all(by_key.values())
     without_place = NOTHING if group is None else by_key.pop(None, NOTHING)
