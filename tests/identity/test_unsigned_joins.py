@@ -184,7 +184,7 @@ class TestDecisions:
             assert (match is contact) == (kept_item.email is not None)
         is_one = token_count == "one" or address_count == "one"
         assert join_count == (MAX_JOINED if is_one else len(contacts))
-        assert len(joins.refused) == len(contacts) - join_count
+        assert len(joins.refused_receipts) == len(contacts) - join_count
 
     @pytest.mark.parametrize("gap", [1, HOUR // 4, HOUR // 3 - 1, HOUR // 2, HOUR - 1])
     def test_within_the_hour(self, gap: int) -> None:

@@ -69,7 +69,7 @@ def test_a_direct_visit_by_a_link_that_was_passed_on() -> None:
 
 
 def test_hosts_that_are_no_source() -> None:
-    exclusions = Exclusions(own_hosts=["mine.example"], also=["partner.example"])
+    exclusions = Exclusions(own_hosts=["mine.example"], extra_hosts=["partner.example"])
 
     def referrer(host: str) -> str:
         return list_findings(PAGE, host, exclusions)[-1]

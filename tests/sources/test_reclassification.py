@@ -114,7 +114,7 @@ def test_a_touchpoint_sent_by_itself() -> None:
 def test_a_referrer_that_is_excluded_since() -> None:
     stored_touch = classify_view(f"{PAGE}?utm_source=fb-paid", "pay.example", NAMES)
     assert stored_touch is not None
-    reset_touch = classify_anew(stored_touch, Exclusions(also=["pay.example"]), SHIPPED_ALONE)
+    reset_touch = classify_anew(stored_touch, Exclusions(extra_hosts=["pay.example"]), SHIPPED_ALONE)
     assert (reset_touch.source, reset_touch.rule) == ("referral", "campaign")
 
 

@@ -154,7 +154,7 @@ def test_a_campaign_link_on_an_own_domain_still_counts() -> None:
 
 
 def test_a_space_adds_and_takes_away_excluded_hosts() -> None:
-    assert reason("", "https://a.bank.example/", also=["bank.example"]) == "excluded_host"
+    assert reason("", "https://a.bank.example/", extra_hosts=["bank.example"]) == "excluded_host"
     assert source("", "https://www.klarna.com/", heeded=["klarna.com"]) == "referral"
     assert reason("", "https://www.paypal.com/", heeded=["klarna.com"]) == "payment_provider"
 

@@ -216,7 +216,7 @@ def event_columns(names: Iterable[str]) -> list[Identifier]:
     return [Identifier(name) for name in names if "e" in FIELDS[name].joins]
 
 
-def joins(names: Iterable[str], joined: Collection[str] = ()) -> Composed:
+def joins(names: Iterable[str], joined_aliases: Collection[str] = ()) -> Composed:
     """Compose joins, except of tables already joined."""
-    needed_aliases = {alias for name in names for alias in FIELDS[name].joins}.difference(joined)
+    needed_aliases = {alias for name in names for alias in FIELDS[name].joins}.difference(joined_aliases)
     return SQL("\n").join(join for alias, join in JOINS.items() if alias in needed_aliases)

@@ -72,11 +72,11 @@ def name_in_ascii(name: str) -> str:
     """Return Punycode, as browsers send it; "" if invalid."""
     if len(name) > MAX_HOST_LENGTH:
         return ""
-    plain = unicodedata.normalize("NFKC", name).lower().replace("\u3002", ".")
+    plain_name = unicodedata.normalize("NFKC", name).lower().replace("\u3002", ".")
     try:
         return ".".join(
             label if label.isascii() else "xn--" + label.encode("punycode").decode("ascii")
-            for label in plain.split(".")
+            for label in plain_name.split(".")
         )
     except UnicodeError:
         return ""

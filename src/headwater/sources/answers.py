@@ -115,7 +115,7 @@ def normalize_phrase(text: str) -> str:
 
 class Phrases:
     def __init__(self) -> None:
-        self.exact: dict[str, _Sense] = {}
+        self.exact_senses: dict[str, _Sense] = {}
         self.accented: dict[str, _Sense] = {}
         self.full_answers: dict[str, _Sense] = {}
         self.beginnings: dict[str, _Sense] = {}
@@ -139,7 +139,7 @@ class Phrases:
             self._add_words(key, sense, begins=phrase[-1] == "*")
 
     def _add_words(self, key: str, sense: _Sense, *, begins: bool) -> None:
-        self.exact.setdefault(key, sense)
+        self.exact_senses.setdefault(key, sense)
         if begins and " " not in key:
             self.beginnings[key] = sense
         for misspelling in _add_gaps(key):
@@ -241,7 +241,7 @@ def _find_in_words(answer: str) -> Iterator[_PhraseAt]:
 def _find_phrase(words: Sequence[str], index: int) -> tuple[int, _Sense | None]:
     """Return the number of words and the phrase's meaning."""
     for length in range(min(MAX_PHRASE_WORDS, len(words) - index), 0, -1):
-        sense = _shipped().exact.get(" ".join(words[index : index + length]))
+        sense = _shipped().exact_senses.get(" ".join(words[index : index + length]))
         if sense is not None:
             return length, sense
     word = words[index]
@@ -269,8 +269,8 @@ def _find_misspelt(word: str) -> _Sense | None:
     shipped_words = _shipped()
     matches = [shipped_words.near[key] for key in near_keys & shipped_words.near.keys()]
     matches += [
-        shipped_words.exact[key]
-        for key in exact_keys & shipped_words.exact.keys()
+        shipped_words.exact_senses[key]
+        for key in exact_keys & shipped_words.exact_senses.keys()
         if len(key) >= _MIN_MISSPELT_LENGTH
     ]
     return min(matches) if matches else None

@@ -46,7 +46,7 @@ class OtherReferrer(msgspec.Struct, frozen=True, gc=False):
 class Evidence(msgspec.Struct, frozen=True, gc=False):
     parameters: dict[str, str]
     declared: SourceParameters
-    named: str | None
+    named_source: str | None
     """The listed source or platform in utm_source."""
     paid: bool
     """True if utm_medium, trk_type or trk_network indicates paid traffic."""
@@ -91,7 +91,7 @@ def read_evidence(
     return Evidence(
         parameters=parameters,
         declared=declared,
-        named=own_name or network or find_target(utm_source),
+        named_source=own_name or network or find_target(utm_source),
         paid=paid,
         referrer=referrer or exclusion,
         is_own_name=own_name is not None,
@@ -120,16 +120,16 @@ def _remove_source(parameters: dict[str, str]) -> dict[str, str]:
     return {name: value for name, value in parameters.items() if name not in ("utm_source", "utm_medium")}
 
 
-def _remove_stale(stale: frozenset[str], parameters: dict[str, str]) -> dict[str, str]:
+def _remove_stale(stale_ids: frozenset[str], parameters: dict[str, str]) -> dict[str, str]:
     """Remove stale click ids, and other marks of their networks without another click id."""
     live_networks = {
-        clicks.ADS[name] for name in parameters if name in clicks.AD_CLICKS and name not in stale
+        clicks.ADS[name] for name in parameters if name in clicks.AD_CLICKS and name not in stale_ids
     }
-    stale_networks = {clicks.ADS[name] for name in stale & clicks.AD_CLICKS.keys()} - live_networks
+    stale_networks = {clicks.ADS[name] for name in stale_ids & clicks.AD_CLICKS.keys()} - live_networks
     return {
         name: value
         for name, value in parameters.items()
-        if name not in stale and clicks.ADS.get(name) not in stale_networks
+        if name not in stale_ids and clicks.ADS.get(name) not in stale_networks
     }
 
 

@@ -16,18 +16,18 @@ _SHIPPED = [(pattern, NothingReason(reason)) for pattern, reason in read_pairs("
 
 
 class Exclusions:
-    """The exclusions of one Space, including subdomains. `own` are the Space's hosts, `also` are additional
-    exclusions, and `heeded` are built-in ones to remove. Raises ValueError for an invalid host.
+    """The exclusions of one Space, including subdomains. `extra_hosts` are more than the built-in ones, and
+    `heeded` are built-in ones to remove. Raises ValueError for an invalid host.
     """
 
     def __init__(
-        self, own_hosts: Collection[str] = (), also: Collection[str] = (), heeded: Collection[str] = ()
+        self, own_hosts: Collection[str] = (), extra_hosts: Collection[str] = (), heeded: Collection[str] = ()
     ) -> None:
         self._heeded = [_domain(host) for host in heeded]
-        self._shipped = HostTable(entry for entry in _SHIPPED if not _is_below(entry[0], self._heeded))
-        self._own = HostTable(
+        self._shipped_table = HostTable(entry for entry in _SHIPPED if not _is_below(entry[0], self._heeded))
+        self._own_table = HostTable(
             [
-                *((f"*.{_domain(host)}", NothingReason.EXCLUDED_HOST) for host in also),
+                *((f"*.{_domain(host)}", NothingReason.EXCLUDED_HOST) for host in extra_hosts),
                 *((f"*.{_domain(host)}", NothingReason.OWN_HOST) for host in own_hosts),
             ]
         )
@@ -36,9 +36,9 @@ class Exclusions:
         """Return why a referrer makes no touch on a page at `landing`."""
         if landing is not None and _is_same_site(referrer.host, landing.host):
             return NoTouch(NothingReason.OWN_HOST, referrer.host)
-        match = self._own.find(referrer)
+        match = self._own_table.find(referrer)
         if match is None:
-            match = self._shipped.find(referrer)
+            match = self._shipped_table.find(referrer)
             if match is not None and match[0].endswith(".*") and self._is_heeded(referrer.host):
                 match = None
         return NoTouch(match[1], match[0]) if match is not None else None
@@ -65,9 +65,11 @@ def _is_below(pattern: str, domains: Collection[str]) -> bool:
 
 
 @lru_cache(maxsize=64)
-def make_exclusions(own_hosts: tuple[str, ...], also: tuple[str, ...], heeded: tuple[str, ...]) -> Exclusions:
+def make_exclusions(
+    own_hosts: tuple[str, ...], extra_hosts: tuple[str, ...], heeded: tuple[str, ...]
+) -> Exclusions:
     """Cache exclusions, because the table is slow to build."""
-    return Exclusions(own_hosts, also, heeded)
+    return Exclusions(own_hosts, extra_hosts, heeded)
 
 
 SHIPPED = Exclusions()

@@ -30,20 +30,20 @@ def fold_spelling(value: str) -> str:
 
 class NetworkSpellings:
     def __init__(self, networks: Iterable[PaidNetwork]) -> None:
-        self._any: dict[str, str] = {}
-        self._paid: dict[str, str] = {}
+        self._names: dict[str, str] = {}
+        self._names_if_paid: dict[str, str] = {}
         for network in networks:
             for spelling in list_spellings(network.name, network.spellings):
-                self._paid[spelling] = network.name
-                self._any[f"{spelling}ads"] = network.name
-            self._any[fold_spelling(network.name)] = network.name
+                self._names_if_paid[spelling] = network.name
+                self._names[f"{spelling}ads"] = network.name
+            self._names[fold_spelling(network.name)] = network.name
 
     def find(self, value: str | None, *, is_paid: bool) -> str | None:
         """Match spellings ending in `ads` always, others only with a paid medium."""
-        if not self._any or not value:
+        if not self._names or not value:
             return None
         spelling = fold_spelling(value)
-        return self._any.get(spelling) or (self._paid.get(spelling) if is_paid else None)
+        return self._names.get(spelling) or (self._names_if_paid.get(spelling) if is_paid else None)
 
 
 def list_spellings(name: str, spellings: Iterable[str]) -> tuple[str, ...]:

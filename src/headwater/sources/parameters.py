@@ -41,14 +41,14 @@ def stated(value: str | None) -> str | None:
     return stated(_MARK.split(value, 1)[0] or None) if "?" in value and _MARK.search(value) else value
 
 
-def read_parameters(url: str, names: Collection[str], exact: Collection[str]) -> dict[str, str]:
-    """Return parameters by lower-case name; the first non-empty value wins. Values in `exact` are only
+def read_parameters(url: str, names: Collection[str], exact_names: Collection[str]) -> dict[str, str]:
+    """Return parameters by lower-case name; the first non-empty value wins. Values in `exact_names` are only
     percent-decoded.
     """
     values: dict[str, str] = {}
     for name, raw in read_pairs(url):
         if name in names and name not in values:
-            value = _decode(raw) if name in exact else _decode_text(raw)
+            value = _decode(raw) if name in exact_names else _decode_text(raw)
             if value:
                 values[name] = value
     return values

@@ -50,7 +50,7 @@ _MACROS = (
     r"\b__[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*__(?!\w)",
 )
 _MACRO = re.compile("|".join(_MACROS))
-_WHOLE = re.compile(
+_WHOLE_VALUE = re.compile(
     r"\{.*\}|__.*__|%[A-Za-z][A-Za-z0-9_]*%|\$[A-Za-z][A-Za-z0-9_]*\$|<[A-Za-z][\w. -]*>"
     r"|\[[A-Za-z]+[._][\w.]*\]",
     re.DOTALL,
@@ -65,4 +65,4 @@ def is_placeholder(value: str) -> bool:
         return True
     if _SIGNS.search(value) is None:
         return False
-    return _MACRO.search(value) is not None or _WHOLE.fullmatch(value.strip()) is not None
+    return _MACRO.search(value) is not None or _WHOLE_VALUE.fullmatch(value.strip()) is not None

@@ -59,7 +59,7 @@ def _find_placement(network: str, evidence: Evidence) -> str | None:
     """Return the platform that showed a network's ad; None if utm_source or the referrer show that the link
     was shared elsewhere after the click.
     """
-    name, referrer = evidence.named, evidence.referrer
+    name, referrer = evidence.named_source, evidence.referrer
     if name is not None:
         platform = strip_kind(name)
     elif isinstance(referrer, ListedReferrer):
@@ -76,7 +76,7 @@ def _find_placement(network: str, evidence: Evidence) -> str | None:
 
 
 def _utm_source(evidence: Evidence) -> Source | None:
-    if evidence.named is None:
+    if evidence.named_source is None:
         return None
     value = evidence.parameters["utm_source"]
     if evidence.network is not None:
@@ -84,12 +84,12 @@ def _utm_source(evidence: Evidence) -> Source | None:
         # later.
         return Source(evidence.network, f"own_network{_ending(evidence)}", value)
     if evidence.is_own_name:
-        return Source(evidence.named, f"own_utm_source{_ending(evidence)}", value)
+        return Source(evidence.named_source, f"own_utm_source{_ending(evidence)}", value)
     # Email tools send text messages too.
-    if evidence.named == "email" and _medium(evidence) == "sms":
+    if evidence.named_source == "email" and _medium(evidence) == "sms":
         return Source("sms", "utm_medium", evidence.parameters["utm_medium"])
     rule = "utm_source_paid" if evidence.paid else "utm_source"
-    return Source(choose_source(evidence.named, paid=evidence.paid), rule, value)
+    return Source(choose_source(evidence.named_source, paid=evidence.paid), rule, value)
 
 
 def _ending(evidence: Evidence) -> str:

@@ -63,14 +63,14 @@ _PLATFORMS = {"chatgpt_ads": "ai_chat_gpt"}
 class _WordList(Struct, frozen=True):
     """Words of one kind in paid_words.txt; those with a * by its position."""
 
-    whole: frozenset[str]
+    whole_words: frozenset[str]
     beginnings: tuple[str, ...]
     ends: tuple[str, ...]
     parts: tuple[str, ...]
 
     def has(self, word: str) -> bool:
         return (
-            word in self.whole
+            word in self.whole_words
             or word.startswith(self.beginnings)
             or word.endswith(self.ends)
             or any(fragment in word for fragment in self.parts)
@@ -217,7 +217,7 @@ _BESIDE_ADS = frozenset(
     }
 )
 _IN_ONE = re.compile(r"([a-z0-9.]{2,}?)(ads?|advertising|ppc|cpc)")
-_SHORT = frozenset(
+_SHORT_NAMES = frozenset(
     f"{name}{ads}" for name in ("fb", "ig", "yt", "tt") for ads in ("ad", "ads", "ppc", "cpc")
 ) | {"liads", "twads", "scads", "tgads", "anads"}
 """Ad names in one word whose network has a two-letter name: `scad` is a college."""
@@ -246,7 +246,7 @@ def _find_ad_network(name: str) -> str | None:
     parts = [word for word in _BETWEEN_NAMES.split(name) if word]
     if len(parts) == 1:
         match = _IN_ONE.fullmatch(name)
-        is_named = match is not None and (len(match[1]) > 2 or match[0] in _SHORT)
+        is_named = match is not None and (len(match[1]) > 2 or match[0] in _SHORT_NAMES)
         return _TARGETS.get(match[1]) if match is not None and is_named else None
     for index in range(min(len(parts) - 1, _LONGEST_NAME), 0, -1):
         target = _TARGETS.get("".join(parts[:index]))

@@ -82,9 +82,9 @@ def delete_old_views(
         has_more = batch.delete_expired()
         batch.record_check(_NEVER if has_more else batch.checked_at)
         failpoint("old_views_before_commit")
-    if batch.deleted:
-        expired_rows.labels("page_views").inc(batch.deleted)
-        log.debug("page views forgotten", space_id=space_id, rows=batch.deleted)
+    if batch.deleted_count:
+        expired_rows.labels("page_views").inc(batch.deleted_count)
+        log.debug("page views forgotten", space_id=space_id, rows=batch.deleted_count)
     return has_more
 
 
@@ -102,7 +102,7 @@ class _Batch:
         # keeps all rows near it.
         self._as_of: datetime = min(checked_at, waiting_since or checked_at)
         self._forgotten_before: datetime | None = None
-        self.deleted = 0
+        self.deleted_count = 0
 
     def delete_expired(self) -> bool:
         """Delete page views, then visits without any. Return whether any row was deleted."""
@@ -116,7 +116,7 @@ class _Batch:
             self._change("delete_clicks", ids=ids, before=before)
             self._change("delete_visits", ids=ids)
             self._change("delete_empty_counts", before=before)
-        self.deleted = len(ids)
+        self.deleted_count = len(ids)
         return bool(ids)
 
     def record_check(self, checked_at: datetime) -> None:
@@ -137,5 +137,5 @@ def _select_older(arrivals: Sequence[DatedRow], before: datetime) -> list[int]:
     the rest, at most a week older.
     """
     moment = round(before.timestamp() * 1_000_000)
-    earlier = takewhile(lambda row: row[1] < moment, arrivals)
-    return [row_id for row_id, _, end in earlier if end < moment]
+    earlier_arrivals = takewhile(lambda row: row[1] < moment, arrivals)
+    return [row_id for row_id, _, end in earlier_arrivals if end < moment]

@@ -34,7 +34,7 @@ class Visit:
     to the batch's.
     """
 
-    __slots__ = ("changed", "device", "first", "id", "into", "is_stored", "last", "owner", "views")
+    __slots__ = ("device", "first", "id", "into", "is_changed", "is_stored", "last", "owner", "views")
 
     def __init__(self, visit_id: int, device: str, owner: Contact, first: int, last: int) -> None:
         self.id = visit_id
@@ -46,7 +46,7 @@ class Visit:
         self.views: list[View] = []
         self.into: Visit | None = None
         self.is_stored = False
-        self.changed = False
+        self.is_changed = False
 
     def surviving(self) -> Visit:
         visit = self
@@ -73,7 +73,7 @@ def assign_view(visits: list[Visit], view: View) -> list[View]:
             _merge(visit, merged_visit)
             visits.remove(merged_visit)
     view.visit = visit
-    visit.changed = True
+    visit.is_changed = True
     # A page view that does not begin its visit now never will. Views from the site's own links are kept to be
     # counted.
     is_tagged = view.campaign is not None or view.origin.own_link
@@ -87,10 +87,10 @@ def assign_view(visits: list[Visit], view: View) -> list[View]:
     return _decide(visit)
 
 
-def _merge(visit: Visit, merged: Visit) -> None:
-    merged.into = visit
-    visit.first, visit.last = min(visit.first, merged.first), max(visit.last, merged.last)
-    visit.views = sorted(visit.views + merged.views, key=_BY_TIME)
+def _merge(visit: Visit, absorbed: Visit) -> None:
+    absorbed.into = visit
+    visit.first, visit.last = min(visit.first, absorbed.first), max(visit.last, absorbed.last)
+    visit.views = sorted(visit.views + absorbed.views, key=_BY_TIME)
 
 
 def _decide(visit: Visit) -> list[View]:

@@ -80,13 +80,13 @@ Money = TypeVar("Money", RefundReport, Refund)
 
 def add_reports(reports: Iterable[RefundReport], new: Iterable[RefundReport]) -> list[RefundReport]:
     """Keep the latest version per part and item."""
-    latest = {(report.statement.part, report.statement.item): report for report in reports}
+    reports_by_item = {(report.statement.part, report.statement.item): report for report in reports}
     for report in new:
         key = report.statement.part, report.statement.item
-        existing_report = latest.get(key)
+        existing_report = reports_by_item.get(key)
         if existing_report is None or existing_report.statement.version <= report.statement.version:
-            latest[key] = report
-    return list(latest.values())
+            reports_by_item[key] = report
+    return list(reports_by_item.values())
 
 
 def set_order_currency(items: Iterable[Money], order_currency: str | None) -> list[Money]:
@@ -98,13 +98,13 @@ def set_order_currency(items: Iterable[Money], order_currency: str | None) -> li
 
 
 def count_refunds(
-    reports: list[RefundReport], counted: Iterable[Refund], order: OrderMoney | None
+    reports: list[RefundReport], counted_refunds: Iterable[Refund], order: OrderMoney | None
 ) -> list[Refund]:
     """Keep counted refunds that the reports support; the difference becomes one more refund. Without an order
     there is no upper limit yet.
     """
     returned_amounts = _returned(reports, order)
-    refunds = [*_bounded(counted, dict(returned_amounts))]
+    refunds = [*_bounded(counted_refunds, dict(returned_amounts))]
     for currency, amount in returned_amounts.items():
         amounts = [refund.amount for refund in refunds if refund.currency == currency]
         counted_amount = sum(amounts, Decimal(0))
@@ -155,9 +155,9 @@ def _part_level(reports: list[RefundReport]) -> Decimal:
     return max(total.amount - failed_amount, items_amount, Decimal(0))
 
 
-def _bounded(counted: Iterable[Refund], returned: dict[str | None, Decimal]) -> Iterable[Refund]:
+def _bounded(counted_refunds: Iterable[Refund], returned: dict[str | None, Decimal]) -> Iterable[Refund]:
     """Reduce counted refunds to the returned money, the latest first."""
-    for refund in counted:
+    for refund in counted_refunds:
         remaining_amount = returned.get(refund.currency, Decimal(0))
         amount = min(refund.amount, remaining_amount)
         if amount > 0:

@@ -27,10 +27,10 @@ class OrderRefunds:
     order_ids: list[str]
     """All known ids of the order, including this one."""
     reports: list[RefundReport] = field(default_factory=list[RefundReport])
-    counted: list[Refund] = field(default_factory=list[Refund])
+    counted_refunds: list[Refund] = field(default_factory=list[Refund])
     waiting_since: int | None = None
     """The first return of money while the order was unknown, in µs since 1970."""
-    stored: tuple[Refund, ...] = ()
+    stored_refunds: tuple[Refund, ...] = ()
 
 
 class StoredOrder(NamedTuple):
@@ -82,16 +82,16 @@ def load_orders(
     return {order.order_id: order for order in orders}
 
 
-def save_refunds(connection: Connection[Any], space_id: int, changed: Iterable[OrderRefunds]) -> None:
+def save_refunds(connection: Connection[Any], space_id: int, changed_refunds: Iterable[OrderRefunds]) -> None:
     orders: list[dict[str, Any]] = []
     links: list[dict[str, str]] = []
-    for refunds in changed:
+    for refunds in changed_refunds:
         orders.append(
             {
                 "order_id": refunds.order_id,
                 "order_ids": refunds.order_ids,
                 "reports": refunds.reports,
-                "counted": refunds.counted,
+                "counted": refunds.counted_refunds,
                 "waiting_since": refunds.waiting_since,
             }
         )

@@ -187,7 +187,7 @@ def hit_row(batch: Batch, item: Item) -> StoredHit | None:
 def visit_rows(batch: Batch) -> list[StoredVisit]:
     rows: list[StoredVisit] = []
     for visit in batch.visits:
-        if visit.into is not None or not visit.changed:
+        if visit.into is not None or not visit.is_changed:
             continue
         contact = visit.owner.final()
         company = batch.profiles.get(contact).company

@@ -169,25 +169,27 @@ def _add_report(
     order = _find_order(batch, refunds, in_batch)
     before = _count(refunds, order)
     refunds.reports = add_reports(refunds.reports, new)
-    refunds.counted = _count(refunds, order)
-    if before == refunds.counted and any(statement.amount != "0" for statement in accepted.statements):
-        event_id = refunds.stored[-1].receipt if refunds.stored else None
+    refunds.counted_refunds = _count(refunds, order)
+    if before == refunds.counted_refunds and any(
+        statement.amount != "0" for statement in accepted.statements
+    ):
+        event_id = refunds.stored_refunds[-1].receipt if refunds.stored_refunds else None
         batch.duplicates.append(Duplicate(arrival.id, "refund", event_id, arrival.received_at, sender))
 
 
 def _count(refunds: OrderRefunds, order: KnownOrder | None) -> list[Refund]:
     if order is None:
-        return count_refunds(refunds.reports, refunds.counted, None)
+        return count_refunds(refunds.reports, refunds.counted_refunds, None)
     refunds.reports = set_order_currency(refunds.reports, order.money.currency)
-    refunds.counted = set_order_currency(refunds.counted, order.money.currency)
-    return count_refunds(refunds.reports, refunds.counted, order.money)
+    refunds.counted_refunds = set_order_currency(refunds.counted_refunds, order.money.currency)
+    return count_refunds(refunds.reports, refunds.counted_refunds, order.money)
 
 
 def _add_events(
     batch: Batch, refunds: OrderRefunds, order: KnownOrder | None, arrivals: dict[int, InboxRow]
 ) -> None:
     if order is None:
-        is_waiting = not all(refund.is_event for refund in refunds.counted)
+        is_waiting = not all(refund.is_event for refund in refunds.counted_refunds)
         current_time = batch.arrivals[-1].received_at
         refunds.waiting_since = (refunds.waiting_since or current_time) if is_waiting else None
         return
@@ -197,12 +199,12 @@ def _add_events(
         if not refund.is_event:
             arrival = arrivals.get(refund.receipt, batch.arrivals[-1])
             batch.items.append(_make_item(refund, order, arrival.received_at))
-    refunds.counted = [msgspec.structs.replace(refund, is_event=True) for refund in counted_refunds]
+    refunds.counted_refunds = [msgspec.structs.replace(refund, is_event=True) for refund in counted_refunds]
 
 
 def _record_corrections(batch: Batch, refunds: OrderRefunds) -> None:
-    current = {refund.receipt: refund for refund in refunds.counted}
-    for former in refunds.stored:
+    current = {refund.receipt: refund for refund in refunds.counted_refunds}
+    for former in refunds.stored_refunds:
         refund = current.get(former.receipt)
         if refund is None:
             batch.refund_changes.withdrawn.append(former.receipt)

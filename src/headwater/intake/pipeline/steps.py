@@ -305,6 +305,6 @@ def settle(batch: Batch) -> None:
     for contact, path in batch.paths.items():
         profile = batch.profiles.get(contact)
         if path.source_mask != profile.source_mask:
-            profile.source_mask, profile.changed = path.source_mask, True
+            profile.source_mask, profile.is_changed = path.source_mask, True
     for profile in batch.profiles:
-        profile.changed |= profile.company is not profile.original_company
+        profile.is_changed |= profile.company is not profile.original_company

@@ -6,7 +6,7 @@ from headwater.people.companies.domains import readable_domain
 class Company:
     """A new one has `id` 0 until its id is drawn."""
 
-    __slots__ = ("changed", "created_at", "domain", "external_id", "id", "name")
+    __slots__ = ("created_at", "domain", "external_id", "id", "is_changed", "name")
 
     def __init__(self, company_id: int, name: str = "") -> None:
         self.id = company_id
@@ -14,7 +14,7 @@ class Company:
         self.domain: str | None = None
         self.external_id: str | None = None
         self.created_at = 0
-        self.changed = False
+        self.is_changed = False
 
 
 class Companies:
@@ -57,11 +57,11 @@ class Companies:
             company.external_id = external_id
             self._by_external_id[external_id] = company
         elif rename and name is not None and company.name != name:
-            company.name, company.changed = name, True
+            company.name, company.is_changed = name, True
         return company
 
-    def changed(self) -> list[Company]:
-        return [company for company in self._by_id.values() if company.changed]
+    def list_changed(self) -> list[Company]:
+        return [company for company in self._by_id.values() if company.is_changed]
 
     def _create(self, name: str, received_at: int) -> Company:
         company = Company(0, name)

@@ -58,7 +58,7 @@ def write_companies(connection: Connection[Any], space_id: int, companies: Compa
         ]
         connection.execute(queries["create"], {"space_id": space_id, "companies": rows(new_companies)})
     renamed_rows = [
-        {"space_id": space_id, "id": company.id, "name": company.name} for company in companies.changed()
+        {"space_id": space_id, "id": company.id, "name": company.name} for company in companies.list_changed()
     ]
     if renamed_rows:
         connection.cursor().executemany(queries["rename"], renamed_rows)

@@ -195,12 +195,12 @@ class ContactCompany(Struct, frozen=True):
     company_id: int | None
 
 
-Stored = TypeVar("Stored", CreatedContact, UpdatedContact)
+StoredAnswer = TypeVar("StoredAnswer", CreatedContact, UpdatedContact)
 
 
 def describe_values(
-    kind: type[Stored], contact_id: int, values: ContactValues, zone: ZoneInfo, message: str
-) -> Stored:
+    kind: type[StoredAnswer], contact_id: int, values: ContactValues, zone: ZoneInfo, message: str
+) -> StoredAnswer:
     members: dict[str, Any] = {name: list(items) for name, items in values.collections.items()}
     if values.custom_fields is not None:
         members[CUSTOM_FIELDS] = {

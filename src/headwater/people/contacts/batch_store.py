@@ -30,8 +30,8 @@ class Profiles:
     def __iter__(self) -> Iterator[Profile]:
         return iter(self._by_contact.values())
 
-    def changed(self) -> list[Profile]:
-        return [profile for profile in self if profile.changed]
+    def list_changed(self) -> list[Profile]:
+        return [profile for profile in self if profile.is_changed]
 
 
 def load_contact_rows(
@@ -62,7 +62,7 @@ def read_profiles(
 
 
 def write_profiles(connection: Connection[Any], space_id: int, profiles: Profiles) -> None:
-    changed_profiles = profiles.changed()
+    changed_profiles = profiles.list_changed()
     if changed_profiles:
         contacts = rows(map(as_row, changed_profiles))
         connection.execute(queries["write"], {"space_id": space_id, "contacts": contacts})
@@ -101,11 +101,11 @@ def write_name_parts(
     names: Iterable[tuple[Contact, str, Parts]],
 ) -> None:
     """Store names' parts on stored identifiers; the last parts win, and derived ones only replace others."""
-    latest = {(contact.final(), name): parts for contact, name, parts in names}
+    parts_by_name = {(contact.final(), name): parts for contact, name, parts in names}
     divided = {profile.contact.final() for profile in profiles if profile.has_name_parts}
     values = [
         {"space_id": space_id, "contact_id": contact.id, "name": name, "first_name": first, "last_name": last}
-        for (contact, name), (first, last) in latest.items()
+        for (contact, name), (first, last) in parts_by_name.items()
         if (first, last) != DERIVED_PARTS or contact in divided
     ]
     if values:

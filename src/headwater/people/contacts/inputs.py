@@ -60,7 +60,7 @@ def _distinct(items: tuple[str | None, ...]) -> tuple[str, ...]:
 def _properties(description: str, *, required: str = "") -> dict[str, Property]:
     properties = {
         name: Property(
-            array_of(collection.item, MAX_ITEMS, least=int(name == required)).then(_distinct),
+            array_of(collection.item, MAX_ITEMS, min_items=int(name == required)).then(_distinct),
             description,
             missing=REQUIRED if name == required else "",
         )

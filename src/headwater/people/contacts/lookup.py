@@ -22,13 +22,13 @@ async def find_by_email(connection: AsyncConnection, space_id: int, email: str) 
     sorted `contact_ids`.
     """
     ids = await _ids(connection, "by_email", space_id, email)
-    return _only(ids, "Several contacts have this e-mail address.")
+    return _require_one(ids, "Several contacts have this e-mail address.")
 
 
 async def find_by_any_email(connection: AsyncConnection, space_id: int, email: str) -> int:
     """Include former addresses. Raises the same errors."""
     ids = await _ids(connection, "by_any_email", space_id, email)
-    return _only(ids, "Several contacts have or had this e-mail address.")
+    return _require_one(ids, "Several contacts have or had this e-mail address.")
 
 
 async def find_holders(
@@ -50,7 +50,7 @@ async def _ids(connection: AsyncConnection, statement: str, space_id: int, email
     return [row[0] for row in await cursor.fetchall()]
 
 
-def _only(ids: list[int], several: str) -> int:
+def _require_one(ids: list[int], several: str) -> int:
     if not ids:
         raise NotFound("Contact")
     if len(ids) > 1:

@@ -23,16 +23,16 @@ _DATE_LENGTH = len("YYYY-MM-DD")
 
 
 class Profile:
-    """A contact's columns. `changed` means that the stored row must be written."""
+    """A contact's columns. `is_changed` means that the stored row must be written."""
 
     __slots__ = (
-        "changed",
         "company",
         "contact",
         "details",
         "email",
         "filled",
         "has_name_parts",
+        "is_changed",
         "name",
         "original_company",
         "phone",
@@ -52,15 +52,15 @@ class Profile:
         """For a merged contact: its survivor's columns filled with its values."""
         self.has_name_parts = False
         """Whether a name is stored with parts other than the derived ones."""
-        self.changed = contact.is_new
+        self.is_changed = contact.is_new
 
     def set_if_empty(self, email: str | None, name: str | None, phone: str | None) -> None:
         if self.email is None and email is not None:
-            self.email, self.changed = email, True
+            self.email, self.is_changed = email, True
         if self.name is None and name is not None:
-            self.name, self.changed = name, True
+            self.name, self.is_changed = name, True
         if self.phone is None and phone is not None:
-            self.phone, self.changed = phone, True
+            self.phone, self.is_changed = phone, True
 
     def set_fields(self, fields: dict[int, str], zone: ZoneInfo, *, replace: bool = True) -> None:
         """Overwrite filled fields, unless `replace` is false."""
@@ -71,7 +71,7 @@ class Profile:
             stored_value = to_instant(value, zone) if slot in DATE_SLOTS else value
             if self.details.get(column) != stored_value:
                 self.details[column] = stored_value
-                self.changed = True
+                self.is_changed = True
 
     def fill_group(self, columns: tuple[str, ...], record: object) -> None:
         """Fill empty columns from `record`, unless a filled one differs: Paris, Texas, France must not be
@@ -84,12 +84,12 @@ class Profile:
         for column, value in values.items():
             if value and column not in details:
                 details[column] = value
-                self.changed = True
+                self.is_changed = True
 
     def set_location_if_empty(self, location: str) -> None:
         if "location" not in self.details:
             self.details["location"] = location
-            self.changed = True
+            self.is_changed = True
 
     def fill_from(self, source: Profile) -> None:
         primaries = [
@@ -102,8 +102,8 @@ class Profile:
         for column in details:
             self.details[column] = source.details[column]
         source.filled = (*primaries, *details)
-        self.changed |= bool(source.filled)
-        source.changed = True
+        self.is_changed |= bool(source.filled)
+        source.is_changed = True
 
     def join_company(self, source: Profile) -> None:
         """Take over a merged contact's company, if missing."""

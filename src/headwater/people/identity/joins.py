@@ -35,28 +35,28 @@ def _digest(text: str) -> str:
 
 
 class Joins:
-    def __init__(self, stored: Iterable[tuple[str, int, int]] = ()) -> None:
+    def __init__(self, stored_joins: Iterable[tuple[str, int, int]] = ()) -> None:
         """Load stored joins: key, contact id and time (µs since 1970)."""
-        self._joined: dict[str, dict[ContactMark, int]] = {}
-        self.added: list[tuple[str, Contact, int]] = []
-        self.refused: dict[int, int] = {}
+        self._times_by_key: dict[str, dict[ContactMark, int]] = {}
+        self.added_joins: list[tuple[str, Contact, int]] = []
+        self.refused_receipts: dict[int, int] = {}
         """Receipt ids of items refused because of the limit, and when they arrived."""
-        for key, contact_id, joined_at in stored:
-            self._joined.setdefault(key, {})[contact_id] = joined_at
+        for key, contact_id, joined_at in stored_joins:
+            self._times_by_key.setdefault(key, {})[contact_id] = joined_at
 
     def admit(self, keys: Iterable[str], contact: Contact, receipt_id: int, joined_at: int) -> bool:
         """Record a join. Return False if a key has reached its limit."""
         mark = contact.id or contact
         recent = [(key, self._recent_marks(key, joined_at)) for key in keys]
         if any(mark not in marks and len(marks) >= MAX_JOINED for _, marks in recent):
-            self.refused[receipt_id] = joined_at
+            self.refused_receipts[receipt_id] = joined_at
             return False
         for key, marks in recent:
             if mark not in marks:
-                self._joined.setdefault(key, {})[mark] = joined_at
-                self.added.append((key, contact, joined_at))
+                self._times_by_key.setdefault(key, {})[mark] = joined_at
+                self.added_joins.append((key, contact, joined_at))
         return True
 
     def _recent_marks(self, key: str, moment: int) -> set[ContactMark]:
-        times_by_mark = self._joined.get(key, {})
+        times_by_mark = self._times_by_key.get(key, {})
         return {mark for mark, joined_at in times_by_mark.items() if abs(moment - joined_at) < JOIN_PERIOD}

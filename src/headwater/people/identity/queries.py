@@ -97,15 +97,15 @@ def request_joins(
 
 def write_joins(connection: Connection[Any], space_id: int, joins: Joins) -> None:
     """Count refused joins, and delete expired ones."""
-    if joins.added:
+    if joins.added_joins:
         values = [
             {"space_id": space_id, "browser": key, "contact_id": contact.final().id, "joined_at": joined_at}
-            for key, contact, joined_at in joins.added
+            for key, contact, joined_at in joins.added_joins
         ]
-        oldest = min(joined_at for _, _, joined_at in joins.added) - JOIN_PERIOD
+        oldest = min(joined_at for _, _, joined_at in joins.added_joins) - JOIN_PERIOD
         connection.execute(queries["forget_joins"], {"space_id": space_id, "before": oldest})
         connection.cursor().executemany(queries["add_join"], values)
-    if joins.refused:
-        values = [{"space_id": space_id, "at": refused_at} for refused_at in joins.refused.values()]
+    if joins.refused_receipts:
+        values = [{"space_id": space_id, "at": refused_at} for refused_at in joins.refused_receipts.values()]
         connection.cursor().executemany(queries["count_refused_join"], values)
         connection.execute(queries["forget_refused_joins"], {"space_id": space_id})

@@ -38,12 +38,12 @@ def check_host(link: str, own_hosts: Collection[str]) -> list[str]:
     address = read_address(link)
     if address is None or not own_hosts:
         return []
-    if any(f".{address.host}".endswith(f".{_bare(host)}") for host in own_hosts):
+    if any(f".{address.host}".endswith(f".{_normalize_host(host)}") for host in own_hosts):
         return []
     return [f"None of your sites has pages on {address.host}, so visits there may not be reported."]
 
 
-def _bare(host: str) -> str:
+def _normalize_host(host: str) -> str:
     address = read_address(host)
     return host if address is None else address.host
 
