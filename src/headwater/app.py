@@ -57,7 +57,7 @@ from headwater.forwarding.platforms import origins as forwarding_origins
 from headwater.front import Front
 from headwater.http.answer_counts import keep_publishing
 from headwater.http.compression import COMPRESSED
-from headwater.http.errors import NotAllowed, Problem, Unavailable, plain
+from headwater.http.errors import NotAllowed, Problem, Unavailable, make_problem
 from headwater.http.health import READY_SECONDS, health_routes, healthz, read_backlog
 from headwater.http.refusal_log import keep_logging
 from headwater.http.shared import Shared
@@ -276,7 +276,7 @@ def _routed(headwater: Headwater, endpoints: Endpoints) -> Starlette:
             Problem: _handler(lambda problem: problem),
             HTTPException: _handler(_refusal),
             **{kind: _handler(_unavailable) for kind in UNAVAILABLE},
-            Exception: _handler(lambda _: plain(500)),  # Front logs it
+            Exception: _handler(lambda _: make_problem(500)),  # Front logs it
         },
     )
     app.router.redirect_slashes = False
@@ -322,7 +322,7 @@ def _refusal(error: HTTPException) -> Problem:
     by themselves.
     """
     if error.status_code != 405:
-        return plain(error.status_code)
+        return make_problem(error.status_code)
     allowed = (error.headers or {}).get("Allow", "").split(", ")
     return NotAllowed(method for method in allowed if method != "OPTIONS")
 

@@ -64,7 +64,7 @@ def test_what_serves_a_space_may_only_add(
     connection: psycopg.Connection, make_space: Callable[..., int], statement: LiteralString
 ) -> None:
     space_id, other_space_id = make_space(), make_space()
-    role = fetch_role(connection).usable
+    role = fetch_role(connection).usable_name
     assert role is not None
     add(connection, space_id, timedelta())
     with confined(connection, space_id, role):

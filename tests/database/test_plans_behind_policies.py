@@ -103,7 +103,7 @@ def find_lost_conditions(planner: psycopg.Connection, sql: str) -> Conditions:
     """
     with planner.transaction(force_rollback=True):
         open_conditions, _ = conditions(planner, sql)
-        role = fetch_role(planner).usable
+        role = fetch_role(planner).usable_name
         planner.execute(queries["confine"], {"space_id": 1, "role": role, "local": True})
         confined_conditions, filter_conditions = conditions(planner, sql)
     return {

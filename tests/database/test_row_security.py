@@ -202,14 +202,14 @@ def test_without_a_usable_role_a_block_begins_outside_transactions(database_url:
 
 def test_its_role_is_below_the_policies(connection: psycopg.Connection) -> None:
     role = fetch_role(connection)
-    assert role.usable == role.name == "headwater_space"
+    assert role.usable_name == role.name == "headwater_space"
     rights = connection.execute(
         "SELECT rolsuper, rolbypassrls, rolcanlogin, rolcreaterole FROM pg_roles WHERE rolname = %s",
-        (role.usable,),
+        (role.usable_name,),
     ).fetchone()
     assert rights == (False, False, False, False)
     owned_tables = "SELECT FROM pg_class c JOIN pg_roles r ON r.oid = c.relowner WHERE r.rolname = %s"
-    assert connection.execute(owned_tables, (role.usable,)).fetchone() is None
+    assert connection.execute(owned_tables, (role.usable_name,)).fetchone() is None
 
 
 def test_a_role_without_a_space_sees_nothing(connection: psycopg.Connection, spaces: Spaces) -> None:

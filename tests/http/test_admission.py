@@ -40,12 +40,12 @@ def test_a_declared_body_takes_its_bytes_until_the_request_is_over() -> None:
     with budget.request(declare_length(6 * MEGABYTE)) as share:
         admit_body(8 * MEGABYTE)
         share.hold(6 * MEGABYTE)  # the declared bytes arrive, and no more are reserved
-        assert budget.held == 6 * MEGABYTE
+        assert budget.held_bytes == 6 * MEGABYTE
         with budget.request(declare_length(3 * MEGABYTE)), pytest.raises(Unavailable):
             admit_body(8 * MEGABYTE)
         with budget.request(declare_length(1000)):  # small bodies have their own reserved bytes
             admit_body(8 * MEGABYTE)
-    assert budget.held == 0
+    assert budget.held_bytes == 0
 
 
 def test_one_that_declares_nothing_takes_what_arrives() -> None:
@@ -56,15 +56,15 @@ def test_one_that_declares_nothing_takes_what_arrives() -> None:
         share.hold(1000)
         with pytest.raises(Unavailable):
             share.hold(1001)
-        assert budget.held == 1000
-    assert budget.held == 0
+        assert budget.held_bytes == 1000
+    assert budget.held_bytes == 0
 
 
 def test_one_declared_too_large_is_refused_before_it_is_read() -> None:
     budget = BodyBudget()
     with budget.request(declare_length(2 * MEGABYTE)), pytest.raises(Problem) as error_info:
         admit_body(MEGABYTE)
-    assert (error_info.value.status, budget.held) == (413, 0)
+    assert (error_info.value.status, budget.held_bytes) == (413, 0)
 
 
 def test_requests_at_a_time_have_shares_of_their_own() -> None:
@@ -78,11 +78,11 @@ def test_requests_at_a_time_have_shares_of_their_own() -> None:
     async def read_two() -> None:
         tasks = [asyncio.create_task(hold(400)) for _ in range(2)]
         await asyncio.sleep(0)
-        assert budget.held == 800
+        assert budget.held_bytes == 800
         await asyncio.gather(*tasks)
 
     asyncio.run(read_two())
-    assert budget.held == 0
+    assert budget.held_bytes == 0
 
 
 @dataclass

@@ -86,7 +86,7 @@ class Internet:
     def egress(self) -> Egress:
         """Return an outgoing HTTP client that is connected to this internet."""
         egress = Egress(resolver=self._resolve, tls=self._tls)
-        cast("Any", egress._pool._network_backend)._plain = _Wire(self)
+        cast("Any", egress._pool._network_backend)._any_backend = _Wire(self)
         return egress
 
     async def _resolve(self, name: str, _: int) -> list[str]:
@@ -103,13 +103,13 @@ class Internet:
 class _Wire(httpcore2.AsyncNetworkBackend):
     def __init__(self, internet: Internet) -> None:
         self._internet = internet
-        self._plain: Any = httpcore2.AnyIOBackend()
+        self._any_backend: Any = httpcore2.AnyIOBackend()
 
     async def connect_tcp(
         self, host: str, port: int, *arguments: Any, **_: Any
     ) -> httpcore2.AsyncNetworkStream:
         self._internet.dialled.append((host, port))
-        return await self._plain.connect_tcp("127.0.0.1", self._internet.port(host), *arguments)
+        return await self._any_backend.connect_tcp("127.0.0.1", self._internet.port(host), *arguments)
 
 
 class _Site(socketserver.ThreadingTCPServer):

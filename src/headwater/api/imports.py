@@ -28,7 +28,7 @@ from headwater.spaces.audit.entries import AuditChange
 from headwater.spaces.keys import Scope
 from headwater.spaces.spaces import fetch_space
 
-LISTED = 100
+MAX_LISTED = 100
 FORM = "The body must be the file itself, not a form with it (curl: --data-binary @FILE)."
 ASK = "The import is queued. Ask for its status until it is finished."
 ENCODING_OPEN = "The encoding must be given, such as windows-1252: the bytes are ambiguous."
@@ -79,7 +79,7 @@ def gets(kind: str) -> Handler:
             job = await fetch_job(connection, call.space_id, import_id)
             if job.kind != kind:
                 raise NotFound("Import")
-            refused_rows = await list_refused(connection, call.space_id, import_id, LISTED)
+            refused_rows = await list_refused(connection, call.space_id, import_id, MAX_LISTED)
         return describe_import(job, refused_rows)
 
     return get_import

@@ -34,7 +34,7 @@ from headwater.intake.ingest.schemas import INGEST_SCHEMAS
 from headwater.spaces.sites.sites import REPORTING
 
 PREFIX = "/public-api/v1"
-ABOUT = (
+DESCRIPTION = (
     "Send conversions, sign-ups and refunds, and read back which sources earned them. Create an "
     "API key, send it as a bearer token, and begin with POST /events/track."
 )
@@ -71,7 +71,7 @@ def describe_api(product: str = "", address: str = "/") -> Schema:
     document = build_document(OPERATIONS, PREFIX, INGEST_SCHEMAS)
     document["info"] |= {
         "summary": product,
-        "description": ABOUT,
+        "description": DESCRIPTION,
         "contact": {"name": "The operator of this installation"},
         "license": {"name": "Apache License 2.0", "identifier": "Apache-2.0"},
     }

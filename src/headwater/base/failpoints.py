@@ -17,11 +17,11 @@ _FILE = os.environ.get("HEADWATER_FAILPOINT_FILE", "")
 
 def failpoint(name: str) -> None:
     """End this process immediately, without clean-up, if the failpoint `name` is armed."""
-    if name == _ARMED or (_FILE and _taken(Path(_FILE), name)):
+    if name == _ARMED or (_FILE and _take(Path(_FILE), name)):
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-def _taken(file: Path, name: str) -> bool:
+def _take(file: Path, name: str) -> bool:
     """Return whether the file arms `name` and this process removed it."""
     try:
         if file.read_text() != name:

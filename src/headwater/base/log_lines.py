@@ -18,7 +18,7 @@ FORMATS = ("auto", "text", "json")
 Render = Callable[[Mapping[str, Any]], str]
 
 _COLOURS = {"warning": "33", "error": "31", "critical": "1;31"}
-_OWN = ("event", "level", "timestamp", "exception", "stack")
+_OWN_NAMES = ("event", "level", "timestamp", "exception", "stack")
 _NAME = re.compile("[a-z0-9_]{1,80}")
 """An event name of ours, unlike a library's sentence."""
 
@@ -60,7 +60,7 @@ def _lay_out(line: Mapping[str, Any], level: str) -> str:
     moment = datetime.fromisoformat(str(line["timestamp"])).astimezone()
     event = str(line["event"])
     words = event.replace("_", " ") if _NAME.fullmatch(event) else printable(event)
-    values = [f"{name}={_quoted(value)}" for name, value in line.items() if name not in _OWN]
+    values = [f"{name}={_quoted(value)}" for name, value in line.items() if name not in _OWN_NAMES]
     blocks = [str(line[name]) for name in ("exception", "stack") if line.get(name)]
     traces = ["    " + printable(row) for text in blocks for row in text.splitlines()]
     return "\n".join(["  ".join([f"{moment:%H:%M:%S} {level} {words}", *values]), *traces])

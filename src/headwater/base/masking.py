@@ -135,10 +135,10 @@ def _page(url: Any) -> str:
 
 def _forms(value: str) -> set[str]:
     """Return how a value may be quoted: unchanged, lower case, in a URL, in JSON, without its `+`."""
-    plain = {value, value.lower(), value.removeprefix("+")}
-    encoded = {quote(form, safe="") for form in plain}
-    json_forms = {msgspec.json.encode(form).decode()[1:-1] for form in plain}
-    return plain | encoded | json_forms
+    plain_forms = {value, value.lower(), value.removeprefix("+")}
+    encoded = {quote(form, safe="") for form in plain_forms}
+    json_forms = {msgspec.json.encode(form).decode()[1:-1] for form in plain_forms}
+    return plain_forms | encoded | json_forms
 
 
 def _is_word(text: str, start: int, end: int) -> bool:

@@ -29,7 +29,7 @@ MAX_DAYS = 36_500
 """A century. Dates before the year 1 do not exist."""
 MERGE_ALERT = 500
 """Merges per hour: more than manual corrections and logins on second devices cause."""
-TAKEN = (
+TAKEN_PATHS = (
     ".well-known",
     "console",
     "docs",
@@ -213,7 +213,7 @@ def _path(text: str) -> str:
         raise ValueError("must be a path of letters, digits and - . _ ~, such as /t.js")
     if {".", ".."} & {*text.split("/")}:
         raise ValueError("must not contain /./ or /../, which browsers remove")
-    if text.split("/")[1] in TAKEN:
+    if text.split("/")[1] in TAKEN_PATHS:
         raise ValueError(f"must not begin with /{text.split('/')[1]}, which Headwater itself uses")
     return text
 

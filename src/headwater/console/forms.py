@@ -20,7 +20,7 @@ from starlette.requests import Request
 
 from headwater.endpoints.services import services
 from headwater.http.bodies import read_body
-from headwater.http.errors import Errors, FormRefused, Invalid, plain
+from headwater.http.errors import Errors, FormRefused, Invalid, make_problem
 from headwater.spaces.accounts.attempts import take_attempt
 
 MAX_FORM = 256 * 1024
@@ -136,7 +136,7 @@ async def read_form_with_files(request: Request, key: bytes, form: str, limit: i
 async def _read_parts(request: Request, limit: int) -> PostedForm:
     refuse_foreign(request)
     if "content-encoding" in request.headers:
-        raise plain(415)
+        raise make_problem(415)
     body = await read_body(request.receive, limit)
 
     async def stream() -> AsyncGenerator[bytes, None]:
@@ -167,7 +167,7 @@ def _kind(request: Request) -> str:
 async def _read(request: Request, limit: int = MAX_FORM) -> PostedForm:
     refuse_foreign(request)
     if _kind(request) != "application/x-www-form-urlencoded" or ("content-encoding" in request.headers):
-        raise plain(415)
+        raise make_problem(415)
     try:
         text = (await read_body(request.receive, limit)).decode()
         pairs = parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS)

@@ -15,7 +15,7 @@ from starlette.requests import Request
 
 from headwater.console.forms import PostedForm, refuse_foreign
 from headwater.http.bodies import HELD_BYTES, Disconnected, FileTooLarge, admit_upload
-from headwater.http.errors import Invalid, plain
+from headwater.http.errors import Invalid, make_problem
 
 MAX_FIELD = 64 * 1024
 MAX_FIELDS = 50
@@ -32,7 +32,7 @@ class MultipartForm:
         boundary = options.get(b"boundary", b"")
         is_form = kind == b"multipart/form-data" and 0 < len(boundary) <= 70
         if not is_form or "content-encoding" in request.headers:
-            raise plain(415)
+            raise make_problem(415)
         self._receive, self._limit = request.receive, limit
         self._parts = _Parts(boundary)
         self._more = True

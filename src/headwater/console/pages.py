@@ -42,7 +42,7 @@ from headwater.database.outage_log import requests_outage
 from headwater.database.pool import UNAVAILABLE
 from headwater.endpoints.services import Services, provide, services
 from headwater.http.clients import client_address
-from headwater.http.errors import FormRefused, Invalid, NotFound, Problem, Unavailable, plain
+from headwater.http.errors import FormRefused, Invalid, NotFound, Problem, Unavailable, make_problem
 from headwater.http.inputs.pagination import CURSOR, FOREIGN_CURSOR
 from headwater.http.refusal_log import log_refusal
 from headwater.spaces.currencies import write_amount
@@ -64,13 +64,13 @@ _WRONG_ADDRESS = "This address is not valid"
 """The title for 422 without a form."""
 _MISSING = "There is no page at this address. It was mistyped, or the page was removed."
 _FOR_PEOPLE = {
-    plain(404).message: _MISSING,
+    make_problem(404).message: _MISSING,
     NotFound("Page").message: _MISSING,
-    plain(405).message: "This address doesn't support this kind of request.",
+    make_problem(405).message: "This address doesn't support this kind of request.",
     Invalid.of(CURSOR.name, FOREIGN_CURSOR).message: (
         "The position in the list is not valid. Open the list again from its first page."
     ),
-    plain(500).message: (
+    make_problem(500).message: (
         "The service failed; its log has the details. Try again. If it still fails, contact the operator."
     ),
 }
@@ -312,11 +312,11 @@ def _problem(error: Exception) -> Problem:
         headers = dict(error.headers or {})
         if error.status_code == 404:
             return NotFound("Page")
-        return Problem(plain(error.status_code).message, error.status_code, headers=headers)
+        return Problem(make_problem(error.status_code).message, error.status_code, headers=headers)
     if isinstance(error, UNAVAILABLE):
         requests_outage.fail(error)
         return Unavailable()
-    return plain(500)
+    return make_problem(500)
 
 
 def wait_text(seconds: int) -> str:

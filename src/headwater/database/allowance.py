@@ -47,7 +47,7 @@ class spend:
     request several microseconds.
     """
 
-    __slots__ = ("_allowance", "_seconds", "_started")
+    __slots__ = ("_allowance", "_seconds", "_started_at")
 
     def __init__(self, seconds: float = DEADLINE_SECONDS) -> None:
         self._seconds = seconds
@@ -60,9 +60,9 @@ class spend:
             remaining_seconds = self._allowance.seconds - self._allowance.spent
         if remaining_seconds <= 0:
             raise PoolTimeout("the request has used up its database time")
-        self._started = time.monotonic()
-        return self._started + remaining_seconds
+        self._started_at = time.monotonic()
+        return self._started_at + remaining_seconds
 
     def __exit__(self, *_: object) -> None:
         if self._allowance is not None:
-            self._allowance.spent += time.monotonic() - self._started
+            self._allowance.spent += time.monotonic() - self._started_at

@@ -37,7 +37,7 @@ class Lines:
     query: SQL | Composed
     count: SQL | Composed
     """A SELECT of the number of underlying rows."""
-    counted: str
+    row_noun: str
     """The name of the counted rows, in the plural: `events`."""
     parameters: dict[str, Any]
     columns: tuple[LineColumn, ...]

@@ -71,7 +71,7 @@ class Migration(NamedTuple):
 
 @dataclass(frozen=True)
 class SchemaState:
-    missing: tuple[str, ...]
+    missing_names: tuple[str, ...]
     unknown: tuple[str, ...]
     """Newer migrations that remove something this version uses."""
     newer: tuple[str, ...] = ()
@@ -81,7 +81,7 @@ class SchemaState:
 
     @property
     def is_current(self) -> bool:
-        return not self.missing and not self.unknown and not self.is_foreign
+        return not self.missing_names and not self.unknown and not self.is_foreign
 
 
 def migrations() -> list[Migration]:

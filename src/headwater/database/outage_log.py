@@ -29,20 +29,20 @@ class OutageLog:
         self._clock = clock
         self._failures = 0
         self._pause = FIRST_SECONDS
-        self._began = self._latest = self._due = 0.0
+        self._began = self._latest_at = self._due_at = 0.0
         self._is_open = False
 
     def fail(self, error: Exception) -> None:
         """Log a failure when a line is due."""
         current_time = self._clock()
-        if not self._failures or current_time - self._latest > LONGEST_SECONDS:
+        if not self._failures or current_time - self._latest_at > LONGEST_SECONDS:
             self._failures, self._pause = 0, FIRST_SECONDS
-            self._began = self._due = current_time
+            self._began = self._due_at = current_time
         self._failures += 1
-        self._latest = current_time
-        if current_time < self._due:
+        self._latest_at = current_time
+        if current_time < self._due_at:
             return
-        self._due, self._pause = current_time + self._pause, min(2 * self._pause, LONGEST_SECONDS)
+        self._due_at, self._pause = current_time + self._pause, min(2 * self._pause, LONGEST_SECONDS)
         self._is_open = True
         log.warning("database_unavailable", **self._figures(current_time), **_described(error))
 

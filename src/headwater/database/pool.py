@@ -105,7 +105,7 @@ async def connect(url: str) -> AsyncConnection:
 async def _configure(connection: PooledConnection) -> None:
     with bounded(connection, CONNECT_SECONDS):
         role = await fetch_one(connection, row_security.queries["role"])
-        connection.space_role = row_security.SpaceRole(*role).usable
+        connection.space_role = row_security.SpaceRole(*role).usable_name
         await connection.execute(queries["bound_session"], {"patience": _milliseconds(DEADLINE_SECONDS)})
 
 

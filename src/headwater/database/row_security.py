@@ -32,7 +32,7 @@ class SpaceRole(NamedTuple):
     """The role of confined sessions, from the view of a session."""
 
     name: str
-    usable: str | None
+    usable_name: str | None
     """Its name, if this session can switch to it and policies apply to it."""
     exists: bool
 
@@ -82,8 +82,8 @@ def protect(connection: Connection[Any]) -> None:
         with suppress(psycopg.errors.InsufficientPrivilege), connection.transaction():
             connection.execute(queries["create_role"].format(role=Identifier(role.name)))
     role = fetch_role(connection)
-    if role.usable is not None:
-        _grant(connection, role.usable)
+    if role.usable_name is not None:
+        _grant(connection, role.usable_name)
 
 
 def _grant(connection: Connection[Any], role: str) -> None:
@@ -119,7 +119,7 @@ def confined(connection: Connection[Any], space_id: int, role: str | None) -> Ge
 
 async def confine_session(connection: AsyncConnection, space_id: int) -> None:
     """Confine an autocommit session until it is closed."""
-    role = SpaceRole(*await fetch_one(connection, queries["role"])).usable
+    role = SpaceRole(*await fetch_one(connection, queries["role"])).usable_name
     if role is not None:
         values = {"space_id": space_id, "role": role, "local": False}
         await connection.execute(queries["confine"], values)

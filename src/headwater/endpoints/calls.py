@@ -39,7 +39,7 @@ class Call:
     operation_id: str
     changes: Sequence[Kind]
     """What the operation changes, for the audit log."""
-    _noted: list[AuditChange] = field(default_factory=list[AuditChange])
+    _noted_changes: list[AuditChange] = field(default_factory=list[AuditChange])
 
     @property
     def space_id(self) -> int:
@@ -68,11 +68,11 @@ class Call:
             recording(connection, self._action, self.changes) as changes,
         ):
             yield connection
-            changes.extend(self._noted)
+            changes.extend(self._noted_changes)
 
     def note(self, change: AuditChange) -> None:
         """Let `change` record a change of a stored record."""
-        self._noted.append(change)
+        self._noted_changes.append(change)
 
     @property
     def _action(self) -> Action:

@@ -25,17 +25,18 @@ _SCHEMAS: dict[str, Any] = {
         "properties": {"message": TEXT, "errors": _ERRORS, "reason": TEXT},
     },
 }
-_WHOLE = {"type": "integer", "minimum": 0}
+_WHOLE_NUMBER = {"type": "integer", "minimum": 0}
 _LIMITS = {
     "X-RateLimit-Limit": "What the Space may do in a minute.",
     "X-RateLimit-Remaining": "What is left of it.",
     "X-RateLimit-Reset": "When the next minute begins, in Unix seconds.",
 }
 _LIMIT_HEADERS: dict[str, Any] = {
-    name: {"description": about, "required": True, "schema": _WHOLE} for name, about in _LIMITS.items()
+    name: {"description": description, "required": True, "schema": _WHOLE_NUMBER}
+    for name, description in _LIMITS.items()
 }
 _RETRY: dict[str, Any] = {
-    "Retry-After": {"description": "Seconds to wait.", "required": True, "schema": _WHOLE}
+    "Retry-After": {"description": "Seconds to wait.", "required": True, "schema": _WHOLE_NUMBER}
 }
 _CHALLENGE: dict[str, Any] = {
     "WWW-Authenticate": {"required": True, "schema": {"type": "string", "const": "Bearer"}}
@@ -107,13 +108,13 @@ def _describe(operation: Operation) -> Schema:
 
 
 def _parameter(parameter: PathParameter) -> Schema:
-    about = {"title": parameter.name.replace("_", " ").title(), "description": parameter.description}
+    texts = {"title": parameter.name.replace("_", " ").title(), "description": parameter.description}
     return {
         "name": parameter.name,
         "in": "path",
         "required": True,
         "description": parameter.description,
-        "schema": {"type": "string", **about, **parameter.schema},
+        "schema": {"type": "string", **texts, **parameter.schema},
     }
 
 

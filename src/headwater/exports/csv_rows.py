@@ -16,7 +16,7 @@ from headwater.base.storage import Sink
 from headwater.database.json_lines import ColumnType, LineColumn
 from headwater.http.csv_table import BEFORE, FORMULA, safe_cell
 
-_BARE = re.compile(f'[^,{BEFORE}{FORMULA}][^,"\r\n]*')
+_UNQUOTED = re.compile(f'[^,{BEFORE}{FORMULA}][^,"\r\n]*')
 """Texts that certainly need no quotes."""
 
 
@@ -39,13 +39,13 @@ def _row(cells: Sequence[Callable[[Any], str]], values: Iterable[Any]) -> str:
 def _text(value: str | None) -> str:
     if value is None:
         return ""
-    if _BARE.fullmatch(value):
+    if _UNQUOTED.fullmatch(value):
         return value
     escaped_text = safe_cell(value).replace('"', '""')
     return f'"{escaped_text}"'
 
 
-def _plain(value: object) -> str:
+def _write_plain(value: object) -> str:
     return "" if value is None else str(value)
 
 
@@ -72,11 +72,11 @@ _MEMBERS: dict[ColumnType, Any] = {
     ColumnType.TEXTS: msgspec.Raw,  # its JSON unchanged
 }
 _CELLS: dict[ColumnType, Callable[[Any], str]] = {
-    ColumnType.WHOLE: _plain,
+    ColumnType.WHOLE: _write_plain,
     ColumnType.AMOUNT: _number,
     ColumnType.NUMBER: _number,
     ColumnType.BOOLEAN: _boolean,
     ColumnType.TEXT: _text,
-    ColumnType.MOMENT: _plain,
+    ColumnType.MOMENT: _write_plain,
     ColumnType.TEXTS: _list,
 }

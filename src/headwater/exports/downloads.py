@@ -11,7 +11,7 @@ from starlette.routing import Route
 from headwater.base.storage import LocalFolder, content_type
 from headwater.endpoints.services import services
 from headwater.exports.links import PATH, Download
-from headwater.http.errors import Forbidden, plain
+from headwater.http.errors import Forbidden, make_problem
 
 
 async def download(request: Request) -> Response:
@@ -21,10 +21,10 @@ async def download(request: Request) -> Response:
     if not requested_file.admits(shared.signing_key, dict(request.query_params), time.time()):
         raise Forbidden("This link is not valid, or it has expired.")
     if not isinstance(shared.storage, LocalFolder):
-        raise plain(404)
+        raise make_problem(404)
     path = shared.storage.path(requested_file.file)
     if not path.is_file():
-        raise plain(404)
+        raise make_problem(404)
     headers = {"Cache-Control": "private, no-store"}
     media_type = content_type(requested_file.file)
     return FileResponse(path, 200, headers, media_type, filename=requested_file.download_name)

@@ -32,7 +32,7 @@ queries = Queries(__name__, "jobs.sql")
 
 TRIES = 4
 PAUSES = (timedelta(seconds=1), timedelta(seconds=5), timedelta(seconds=20), timedelta())
-KEPT = timedelta(days=7)
+RETENTION = timedelta(days=7)
 _WAITS = {"lease": LEASE, "longest_pause": max(PAUSES)}
 
 EXHAUSTED = "The export was interrupted every time it was tried."
@@ -94,12 +94,12 @@ def claim_next(connection: Connection[Any], storage: Storage) -> ClaimedJob | No
 
 
 def spaces_to_tidy(connection: Connection[Any]) -> list[int]:
-    return [row[0] for row in connection.execute(queries["spaces_to_tidy"], {"kept": KEPT})]
+    return [row[0] for row in connection.execute(queries["spaces_to_tidy"], {"kept": RETENTION})]
 
 
 def tidy(connection: Connection[Any], storage: Storage, space_id: int) -> None:
     """Remove expired files, and files of failed or withdrawn exports."""
-    expired = connection.execute(queries["to_forget"], {"space_id": space_id, "kept": KEPT})
+    expired = connection.execute(queries["to_forget"], {"space_id": space_id, "kept": RETENTION})
     for export_id, file, parts in expired.fetchall():
         if storage.discard(part_names(file, parts)):
             values = {"space_id": space_id, "export_id": export_id, "file": file, "error": FORGOTTEN}

@@ -28,9 +28,9 @@ class Download(Struct, frozen=True):
         expires = query.get("expires", "")
         if not FILE.fullmatch(self.file) or not _EXPIRES.fullmatch(expires):
             return False
-        expected = self._signature(signing_key, int(expires)).encode()
+        expected_signature = self._signature(signing_key, int(expires)).encode()
         signature = query.get("signature", "").encode("utf-8", "surrogateescape")
-        return hmac.compare_digest(signature, expected) and current_time < int(expires)
+        return hmac.compare_digest(signature, expected_signature) and current_time < int(expires)
 
     def _signature(self, signing_key: bytes, expires: int) -> str:
         message = f"download\0{self.file}\0{self.download_name}\0{expires}"

@@ -83,12 +83,12 @@ class _LineFile(_Stream):
     def read(self, size: int) -> bytes:
         """Return at most `size` bytes; empty at the end."""
         if self._at == len(self._data):
-            self._data, self._at = self._next(), 0
+            self._data, self._at = self._read_next(), 0
         chunk = self._data[self._at : self._at + size]
         self._at += len(chunk)
         return chunk
 
-    def _next(self) -> bytes:
+    def _read_next(self) -> bytes:
         try:
             lines = None if self._errors else next(self._batches, None)
         except BaseException as error:  # noqa: BLE001 # raised again by write_parquet

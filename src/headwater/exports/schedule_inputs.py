@@ -20,8 +20,8 @@ _NAME_SCHEMA = {"type": "string", "pattern": "^$|^[a-z0-9][a-z0-9_-]{0,39}$"}
 
 
 def _parse_name(text: str) -> str:
-    allowed = "abcdefghijklmnopqrstuvwxyz0123456789"
-    if not 1 <= len(text) <= 40 or text[0] not in allowed or set(text) - set(allowed + "_-"):
+    letters = "abcdefghijklmnopqrstuvwxyz0123456789"
+    if not 1 <= len(text) <= 40 or text[0] not in letters or set(text) - set(letters + "_-"):
         raise ValueError("must have up to 40 of a to z, 0 to 9, _ and -, and begin with none of -_.")
     return text
 
@@ -48,13 +48,13 @@ REWRITTEN_DAYS = Parameter(
 ROWS = 1_000_000
 FROM_DAY = start_day("The first day to write again, by the Space's clock.", required=True)
 UNTIL_DAY = end_day("The last one, included.", required=True)
-_OWN = (TABLE, NAME, CADENCE, FIRST_DAY, REWRITTEN_DAYS)
+_OWN_FIELDS = (TABLE, NAME, CADENCE, FIRST_DAY, REWRITTEN_DAYS)
 _CONTENT = {parameter.name: parameter for kind in KINDS.values() for parameter in kind.content}
 BODY = body(
     {
         "type": "object",
         "required": [TABLE.name],
-        "properties": describe_properties((*_OWN, *_CONTENT.values(), *OF_FILES)),
+        "properties": describe_properties((*_OWN_FIELDS, *_CONTENT.values(), *OF_FILES)),
     }
 )
 DAYS_BODY = body(

@@ -26,7 +26,7 @@ from headwater.spaces.models import Space
 queries = Queries(__name__, "schedules.sql")
 scheduled_runs = Counter("headwater_scheduled_export_runs", "Runs of export schedules queued")
 
-MOST = 20
+MAX_SCHEDULES = 20
 MOST_RUNS = 400
 REMOVED = "The schedule was removed."
 
@@ -88,13 +88,13 @@ async def create_schedule(connection: AsyncConnection, space_id: int, new: NewSc
         "rows_per_file": new.rows_per_file,
         "first_day": new.first_day,
         "rewritten_days": new.rewritten_days,
-        "most": MOST,
+        "most": MAX_SCHEDULES,
     }
     if await fetch_optional(connection, queries["has_name"], values) is not None:
         raise Invalid.of("name", "is already used by another schedule.")
     row = await fetch_optional(connection, queries["create"], values)
     if row is None:
-        raise Invalid.of("table", f"cannot be scheduled: there are {MOST}, remove one first.")
+        raise Invalid.of("table", f"cannot be scheduled: there are {MAX_SCHEDULES}, remove one first.")
     return await fetch_schedule(connection, space_id, row[0])
 
 
@@ -103,7 +103,7 @@ async def list_schedules(
 ) -> list[ScheduleStatus]:
     """Return schedules by name, or one of them."""
     cursor = connection.cursor(row_factory=class_row(ScheduleStatus))
-    values = {"space_id": space_id, "schedule_id": schedule_id, "most": MOST}
+    values = {"space_id": space_id, "schedule_id": schedule_id, "most": MAX_SCHEDULES}
     return await fetch_all(cursor, queries["list"], values)
 
 

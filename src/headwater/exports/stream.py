@@ -32,28 +32,28 @@ class LineReader:
     """Reads lines in batches, one batch ahead, to know whether there are more."""
 
     def __init__(self, batches: Iterator[list[str]], progress: Callable[[int], object]) -> None:
-        self.done: int = 0
+        self.lines_read: int = 0
         """The number of lines read so far."""
         self._batches = batches
         self._progress = progress
-        self._held = next(batches, list[str]())
+        self._held_lines = next(batches, list[str]())
 
     @property
     def is_at_end(self) -> bool:
-        return not self._held
+        return not self._held_lines
 
     def read(self, max_lines: int | None) -> Iterator[list[str]]:
         """Yield at most `max_lines` lines in batches. `progress` receives the number so far after each; its
         exception ends the reading.
         """
-        end = None if max_lines is None else self.done + max_lines
-        while self._held and self.done != end:
-            room = None if end is None else end - self.done
-            lines, self._held = self._held[:room], [] if room is None else self._held[room:]
-            self._held = self._held or next(self._batches, list[str]())
-            self.done += len(lines)
+        end = None if max_lines is None else self.lines_read + max_lines
+        while self._held_lines and self.lines_read != end:
+            room = None if end is None else end - self.lines_read
+            lines, self._held_lines = self._held_lines[:room], [] if room is None else self._held_lines[room:]
+            self._held_lines = self._held_lines or next(self._batches, list[str]())
+            self.lines_read += len(lines)
             yield lines
-            self._progress(self.done)
+            self._progress(self.lines_read)
 
 
 def write_files(
@@ -66,11 +66,11 @@ def write_files(
     with closing(_batches(connection, lines)) as batches:
         reader = LineReader(batches, progress)
         while not rows or not reader.is_at_end:
-            before = reader.done
+            before = reader.lines_read
             with files.open(len(rows) + 1) as sink, _encoded(sink, files.form) as stream:
                 write = _WRITERS[files.form.format]
                 write(reader.read(files.rows_per_file), lines.columns, stream)
-            rows.append(reader.done - before)
+            rows.append(reader.lines_read - before)
     return rows
 
 

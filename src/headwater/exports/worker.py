@@ -85,7 +85,7 @@ def _write(jobs_connection: Connection[Any], storage: Storage, url: str, attempt
     files = FileSet(request.form, request.rows_per_file, open_file)
     with (
         psycopg.connect(url, connect_timeout=5) as connection,
-        confined(connection, job.space_id, fetch_role(connection).usable),
+        confined(connection, job.space_id, fetch_role(connection).usable_name),
     ):
         connection.execute(jobs.queries["snapshot"])
         lines = KINDS[request.kind].lines(connection, job.space_id, request)
@@ -103,11 +103,11 @@ class ExportAttempt:
         self.total: int | None = None
         self.parts = 1
         self.renewal = LeaseRenewal(url, self._renew)
-        self._done = 0
+        self._rows_done = 0
 
-    def advance(self, done: int) -> None:
+    def advance(self, rows_done: int) -> None:
         """Record rows written. Raises LeaseLostError."""
-        self._done = done
+        self._rows_done = rows_done
         self.renewal.check()
 
     def take_name(self, connection: Connection[Any], number: int) -> None:
@@ -121,7 +121,7 @@ class ExportAttempt:
         job = self.job
         if job.folder is None:
             return
-        if not jobs.renew(connection, job, self._done, self.total):
+        if not jobs.renew(connection, job, self._rows_done, self.total):
             raise LeaseLostError
         extension = job.request.form.extension
         for number, file in enumerate(part_names(job.file, self.parts), 1):
@@ -135,7 +135,7 @@ class ExportAttempt:
             raise LeaseLostError
 
     def _renew(self, connection: Connection[Any]) -> bool:
-        return jobs.renew(connection, self.job, self._done, self.total)
+        return jobs.renew(connection, self.job, self._rows_done, self.total)
 
 
 def explain_failure(error: Exception) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from contextvars import ContextVar
 from typing import Self
 
-from headwater.http.errors import Unavailable, plain
+from headwater.http.errors import Unavailable, make_problem
 
 MAX_BYTES = 48 * 1024 * 1024
 RESERVED_BYTES = 8 * 1024 * 1024
@@ -28,18 +28,18 @@ class BodyBudget:
 
     def __init__(self, size: int = MAX_BYTES, reserved: int = RESERVED_BYTES) -> None:
         self._size, self._reserved = size, reserved
-        self.held = 0
+        self.held_bytes = 0
 
     def request(self, headers: Headers) -> BodyShare:
         """Account for the body of a request with these headers inside the block."""
         return BodyShare(self, headers)
 
-    def take(self, more: int, size: int) -> None:
-        """Take `more` bytes for a body that then has `size`. Raise Unavailable without room."""
+    def take(self, added_bytes: int, size: int) -> None:
+        """Take `added_bytes` bytes for a body that then has `size`. Raise Unavailable without room."""
         room = self._size if size <= SMALL_BYTES else self._size - self._reserved
-        if self.held + more > room:
+        if self.held_bytes + added_bytes > room:
             raise Unavailable(FULL)
-        self.held += more
+        self.held_bytes += added_bytes
 
 
 class BodyShare:
@@ -57,7 +57,7 @@ class BodyShare:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._budget.held -= self.size
+        self._budget.held_bytes -= self.size
         self.size = 0
 
     @property
@@ -86,7 +86,7 @@ def admit_stream(held_bytes: int, limit: int) -> None:
     share = _current.get()
     if share is not None:
         if share.declared > limit:
-            raise plain(413)
+            raise make_problem(413)
         share.hold(held_bytes)
 
 
@@ -99,6 +99,6 @@ def admit_body(limit: int) -> BodyShare | None:
         return None
     declared = share.declared
     if declared > limit:
-        raise plain(413)
+        raise make_problem(413)
     share.hold(declared)
     return share

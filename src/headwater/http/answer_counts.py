@@ -16,17 +16,17 @@ SECONDS = 1.0
 answers = make_counter(
     "headwater_http_responses", "Answers to HTTP requests", status=map(str, (200, 202, 303, *PROBLEMS))
 )
-_fresh = [0] * 600
+_uncounted = [0] * 600
 
 
 def count_answer(status: int) -> None:
-    _fresh[status] += 1
+    _uncounted[status] += 1
 
 
 def publish_answers() -> None:
-    for status, number in enumerate(_fresh):
+    for status, number in enumerate(_uncounted):
         if number:
-            _fresh[status] -= number
+            _uncounted[status] -= number
             answers.labels(str(status)).inc(number)
 
 

@@ -11,7 +11,7 @@ from typing import Any, cast
 from starlette.requests import Request
 
 from headwater.http.admission import admit_body, admit_stream
-from headwater.http.errors import Invalid, Problem, plain
+from headwater.http.errors import Invalid, Problem, make_problem
 from headwater.http.json_decoder import NOT_AN_OBJECT, decode_storable
 
 MEGABYTE = 1_000_000
@@ -56,7 +56,7 @@ async def read_body(receive: Receive, limit: int = MAX_BODY) -> bytes:
         chunk = message.get("body", b"")
         size += len(chunk)
         if size > limit:
-            raise plain(413)
+            raise make_problem(413)
         if share is not None and size > share.size:  # more than the head declared
             share.hold(size)
         pieces.append(chunk)
@@ -79,7 +79,7 @@ async def read_json(request: Request, limit: int = MAX_BODY) -> dict[str, Any]:
 def refuse_encoding(encoding: str | None) -> None:
     """Raise a 415 for a compressed body, whose size the arriving bytes don't bound."""
     if encoding not in (None, "", "identity"):
-        raise plain(415)
+        raise make_problem(415)
 
 
 def admit_upload(request: Request, longest: int) -> None:

@@ -59,7 +59,7 @@ class Protocol(HttpToolsProtocol):
     in_head = False
     head_done = False
     fault = HTTPStatus.BAD_REQUEST
-    refused = False
+    is_refused = False
     lingering = False
     discarding = False
     """True if it is reading the rest of a body whose request was answered."""
@@ -141,20 +141,20 @@ class Protocol(HttpToolsProtocol):
         self.discarded += size
         self.discarded_at = self.loop.time()
         if self.discarded > MAX_DISCARDED:
-            self.refused = True
+            self.is_refused = True
             self.transport.abort()
 
     def data_received(self, data: bytes) -> None:
         if self.discarding:
             self._count_discarded(len(data))
-        if self.refused:
+        if self.is_refused:
             return
         if self.arriving_since is None:
             self.arriving_since = self.loop.time()
         is_continued = self.in_head
         self._parse(data)
         # The parser buffers a header until it ends, so it never reports an endless one.
-        if is_continued and self.in_head and not self.refused:
+        if is_continued and self.in_head and not self.is_refused:
             self.head_bytes_waiting += len(data)
             if self.head_bytes_waiting > MAX_URL + MAX_HEADER_BYTES:
                 self.fault = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
@@ -242,7 +242,7 @@ class Protocol(HttpToolsProtocol):
             self.discarding = False
             self.idle_since = self.loop.time()
             if self.answering is not None and not self.answering.keep_alive:
-                self.refused = True
+                self.is_refused = True
                 self.transport.close()
 
     def overdue(self, current_time: float) -> bool:
@@ -288,7 +288,7 @@ class Protocol(HttpToolsProtocol):
 
     def _end(self) -> None:
         """Answer unparseable input after any earlier request."""
-        self.refused = True
+        self.is_refused = True
         cycle = cast("Exchange | None", self.cycle)
         if self.discarding:
             self.transport.close()

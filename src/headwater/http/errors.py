@@ -143,8 +143,8 @@ class Unavailable(Problem):
 class NotAllowed(Problem):
     """405: the path exists, but not for this method."""
 
-    def __init__(self, allowed: Iterable[str]) -> None:
-        headers = {"Allow": ", ".join(sorted(allowed))}
+    def __init__(self, methods: Iterable[str]) -> None:
+        headers = {"Allow": ", ".join(sorted(methods))}
         super().__init__(f"{HTTPStatus(405).phrase}.", 405, headers=headers)
 
 
@@ -152,6 +152,6 @@ _PHRASES = {413: "Content Too Large", 414: "URI Too Long"}
 """The names of RFC 9110, where Python before 3.13 has older ones."""
 
 
-def plain(status: int) -> Problem:
+def make_problem(status: int) -> Problem:
     """Return an HTTP protocol error (404, 413, …) in the common format."""
     return Problem(f"{_PHRASES.get(status) or HTTPStatus(status).phrase}.", status)

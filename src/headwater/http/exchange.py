@@ -16,7 +16,7 @@ import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from headwater.http.answer_counts import count_answer
-from headwater.http.errors import Unavailable, plain
+from headwater.http.errors import Unavailable, make_problem
 
 WRITTEN_APART = 64 * 1024
 """Bodies of at least this many bytes are written separately instead of copied behind the head."""
@@ -64,7 +64,7 @@ def begin_exchange(connection: HttpToolsProtocol) -> Exchange:
 def final_answer(status: HTTPStatus) -> bytes:
     """Return the complete answer to an unacceptable request; no other follows."""
     count_answer(status)
-    problem = Unavailable() if status == HTTPStatus.SERVICE_UNAVAILABLE else plain(status)
+    problem = Unavailable() if status == HTTPStatus.SERVICE_UNAVAILABLE else make_problem(status)
     body, headers = problem.body(), problem.headers.items()
     lines = [
         _STATUS_LINES[status],
@@ -83,7 +83,7 @@ class Exchange(RequestResponseCycle):
 
     _unsent = b""
     """The answer's head, until the body arrives."""
-    _left = 0
+    _bytes_left = 0
     """Remaining bytes of the declared length."""
 
     async def send(self, message: Any) -> None:
@@ -119,7 +119,7 @@ class Exchange(RequestResponseCycle):
         lines += defaults.values()
         if not self.keep_alive:
             lines.append(b"connection: close")
-        self._left = length or 0
+        self._bytes_left = length or 0
         if length is None and self.scope["method"] != "HEAD" and status not in _WITHOUT_BODY:
             self.chunked_encoding = True
             lines.append(b"transfer-encoding: chunked")
@@ -130,17 +130,17 @@ class Exchange(RequestResponseCycle):
         if length is None:  # the first part of a stream may take long
             self._write(b"")
 
-    def _send_body(self, body: bytes, more: bool) -> None:
+    def _send_body(self, body: bytes, has_more: bool) -> None:
         if self.scope["method"] == "HEAD":
             body = b""
         elif self.chunked_encoding:
-            body = (b"%x\r\n%b\r\n" % (len(body), body) if body else b"") + (b"" if more else _END)
+            body = (b"%x\r\n%b\r\n" % (len(body), body) if body else b"") + (b"" if has_more else _END)
         else:
-            self._left -= len(body)
-            if self._left < 0 or (self._left and not more):
+            self._bytes_left -= len(body)
+            if self._bytes_left < 0 or (self._bytes_left and not has_more):
                 raise RuntimeError("The answer is not as long as it declares.")
         self._write(body)
-        if not more:
+        if not has_more:
             self.response_complete = True
             self.message_event.set()
             self.on_response()

@@ -89,8 +89,8 @@ class _Stored(Collector):
 
 def _queue(row: Sequence[float] | None) -> list[Metric]:
     return [
-        GaugeMetricFamily(name, about, figure)
-        for (name, about), figure in zip(_GAUGES, row or (), strict=True)
+        GaugeMetricFamily(name, description, figure)
+        for (name, description), figure in zip(_GAUGES, row or (), strict=True)
     ]
 
 

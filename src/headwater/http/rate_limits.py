@@ -96,12 +96,12 @@ _TAKE_ONE = queries["take"].format(rows=queries["one"]).as_bytes()
 _TAKE = queries["take"].format(rows=queries["many"]).as_bytes()
 
 
-def _quota(allowed: int, granted: int, used: int, reset_at: int, current_time: float) -> Quota:
+def _quota(limit: int, granted: int, used: int, reset_at: int, current_time: float) -> Quota:
     """Return a quota. The minute ends by the database's clock, the remaining seconds are by ours and capped
     at a minute, because the clocks may differ.
     """
     reset_in = min(max(0, math.ceil(reset_at - current_time)), 60)
-    return Quota(allowed, granted, max(0, allowed - used), reset_at, reset_in)
+    return Quota(limit, granted, max(0, limit - used), reset_at, reset_in)
 
 
 async def give_back(connection: AsyncConnection, bucket: str, space_id: int, cost: int) -> None:

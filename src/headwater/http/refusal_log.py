@@ -19,7 +19,7 @@ _KEY = secrets.token_bytes(32)
 log = structlog.get_logger()
 _repeated: dict[tuple[tuple[str, str | int], ...], int] = {}
 """Refusals of this minute after the first, by what they have in common."""
-_OTHERS = (("reason", "others"),)
+_OTHER_LABELS = (("reason", "others"),)
 
 
 def log_refusal(reason: str, address: str | None = None, /, **ids: str | int) -> None:
@@ -32,7 +32,7 @@ def log_refusal(reason: str, address: str | None = None, /, **ids: str | int) ->
         client = {} if address is None else {"client": disguise(address)}
         log.warning("refused", reason=reason, **ids, **client)
     else:
-        _repeated[_OTHERS] = _repeated.get(_OTHERS, 0) + 1
+        _repeated[_OTHER_LABELS] = _repeated.get(_OTHER_LABELS, 0) + 1
 
 
 def log_repeated() -> None:

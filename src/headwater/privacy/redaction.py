@@ -18,7 +18,7 @@ PHONE = "phone"
 EMPTIED = "{}"
 """Replaces an unreadable payload that mentions the person."""
 
-Accepted = AcceptedEvent | AcceptedTouchpoint | AcceptedHit | AcceptedPerson
+AcceptedItem = AcceptedEvent | AcceptedTouchpoint | AcceptedHit | AcceptedPerson
 
 
 def _empty(field: msgspec.structs.FieldInfo) -> Any:
@@ -28,7 +28,7 @@ def _empty(field: msgspec.structs.FieldInfo) -> Any:
     return {} if field.default_factory is not msgspec.NODEFAULT else ""
 
 
-_PERSONAL_MEMBERS: dict[str, tuple[type[Accepted], frozenset[str]]] = {
+_PERSONAL_MEMBERS: dict[str, tuple[type[AcceptedItem], frozenset[str]]] = {
     EVENT: (AcceptedEvent, events.PERSONAL_MEMBERS),
     TOUCHPOINT: (AcceptedTouchpoint, touchpoints.PERSONAL_MEMBERS),
     HIT: (AcceptedHit, browsing.PERSONAL_HIT_MEMBERS),
@@ -58,12 +58,12 @@ class PayloadMatcher:
         return sorted(value for kind, value in self._identifiers if kind not in (FINGERPRINT, PHONE))
 
     def redact(self, kind: str, payload: str) -> str:
-        accepted = _read(kind, payload)
-        if accepted is None:
+        item = _read(kind, payload)
+        if item is None:
             return EMPTIED if self._is_mentioned(payload.casefold()) else payload
-        if self._comparable_identifiers.isdisjoint(_identifiers(accepted)):
+        if self._comparable_identifiers.isdisjoint(_identifiers(item)):
             return payload
-        return msgspec.json.encode(msgspec.structs.replace(accepted, **_EMPTY_MEMBERS[kind])).decode()
+        return msgspec.json.encode(msgspec.structs.replace(item, **_EMPTY_MEMBERS[kind])).decode()
 
     def is_in(self, text: str) -> bool:
         """Search a text, JSON with any escapes or other."""
@@ -73,7 +73,7 @@ class PayloadMatcher:
         return any(all(fragment in text for fragment in parts) for parts in self._encoded)
 
 
-def _read(kind: str, payload: str) -> Accepted | None:
+def _read(kind: str, payload: str) -> AcceptedItem | None:
     decode = _DECODE.get(kind)
     try:
         return decode(payload) if decode is not None else None
@@ -81,7 +81,7 @@ def _read(kind: str, payload: str) -> Accepted | None:
         return None
 
 
-def _identifiers(item: Accepted) -> Sequence[tuple[str, str | None]]:
+def _identifiers(item: AcceptedItem) -> Sequence[tuple[str, str | None]]:
     """Return what an item is recognized by: its phone only if it has nothing else."""
     if isinstance(item, AcceptedHit):
         email = tracking_id = None

@@ -143,8 +143,15 @@ def _find_due_pass(connection: Connection[Any], space_id: int, moment: datetime)
     return None
 
 
-def _delete_contacts(connection: Connection[Any], space_id: int, due: _Pass, limit: int) -> _Result:
-    values = {"space_id": space_id, "after_id": due.after_id, "before": due.before, "most": limit}
+def _delete_contacts(
+    connection: Connection[Any], space_id: int, retention_pass: _Pass, limit: int
+) -> _Result:
+    values = {
+        "space_id": space_id,
+        "after_id": retention_pass.after_id,
+        "before": retention_pass.before,
+        "most": limit,
+    }
     values |= {"steps": list(STEP_EVENTS)}
     walked_rows = connection.execute(queries["walk_contacts"], values).fetchall()
     inactive = {contact_id for contact_id, is_inactive in walked_rows if is_inactive}
@@ -206,9 +213,16 @@ _DELETIONS_OF_GROUP = [
 ]
 
 
-def _clear_deliveries(connection: Connection[Any], space_id: int, due: _Pass, limit: int) -> _Result:
+def _clear_deliveries(
+    connection: Connection[Any], space_id: int, retention_pass: _Pass, limit: int
+) -> _Result:
     """Clear what finished deliveries sent and what was answered. The rows stay: nothing is sent again."""
-    values = {"space_id": space_id, "after_id": due.after_id, "before": due.before, "most": limit}
+    values = {
+        "space_id": space_id,
+        "after_id": retention_pass.after_id,
+        "before": retention_pass.before,
+        "most": limit,
+    }
     walked_rows = connection.execute(queries["walk_deliveries"], values).fetchall()
     values = {"space_id": space_id, "ids": [delivery_id for delivery_id, is_old in walked_rows if is_old]}
     cleared_count = connection.execute(_CLEAR_DELIVERIES, values).rowcount
@@ -219,11 +233,11 @@ def _clear_deliveries(connection: Connection[Any], space_id: int, due: _Pass, li
 _CLEAR_DELIVERIES = fill_in_personal_columns(queries["clear_deliveries"], "d", "deliveries")
 
 
-def _delete_logs(connection: Connection[Any], space_id: int, due: _Pass, limit: int) -> _Result:
+def _delete_logs(connection: Connection[Any], space_id: int, retention_pass: _Pass, limit: int) -> _Result:
     """Every statement deletes a batch of its table; the pass ends when none is full."""
-    values = {"space_id": space_id, "before": due.before, "most": limit}
+    values = {"space_id": space_id, "before": retention_pass.before, "most": limit}
     deleted_counts = [connection.execute(queries[statement], values).rowcount for statement in _LOGS]
-    return _Result(sum(deleted_counts), due.after_id + 1 if max(deleted_counts) >= limit else 0)
+    return _Result(sum(deleted_counts), retention_pass.after_id + 1 if max(deleted_counts) >= limit else 0)
 
 
 _LOGS = (

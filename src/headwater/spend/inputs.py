@@ -174,7 +174,9 @@ _NO_ARRAY = "must be an array of rows."
 BODY = object_of(
     {
         "spend": Property(
-            array_of(ROW, MAX_ROWS, least=1, rule=_NO_ARRAY, count_rule=f"must hold 1 to {MAX_ROWS} rows."),
+            array_of(
+                ROW, MAX_ROWS, min_items=1, rule=_NO_ARRAY, count_rule=f"must hold 1 to {MAX_ROWS} rows."
+            ),
             "All rows are stored, or none. If a key is repeated, the last row wins.",
             missing=_NO_ARRAY,
         ),

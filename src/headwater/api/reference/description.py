@@ -26,7 +26,7 @@ _ORDER = (
     "Spend",
     "Sources",
 )
-ABOUT = {
+TAG_DESCRIPTIONS = {
     "Ingest": "Send what happens: conversions, sign-ups, refunds and touchpoints.",
     "Events": "Read events and the sources that are credited with them, correct and delete them.",
     "Reports": "Revenue by source, campaign or ad, and paths to conversion.",
@@ -86,7 +86,8 @@ def add_tags(document: Schema) -> None:
     used_tags = {tag for _, _, operation in _operations(document) for tag in operation["tags"]}
     tags = [tag for tag in _ORDER if tag in used_tags]
     document["tags"] = [
-        {"name": tag, "description": ABOUT.get(tag, "")} for tag in [*tags, *sorted(used_tags - {*tags})]
+        {"name": tag, "description": TAG_DESCRIPTIONS.get(tag, "")}
+        for tag in [*tags, *sorted(used_tags - {*tags})]
     ]
 
 
@@ -101,9 +102,9 @@ def describe(document: Schema) -> dict[str, list[ReferenceEntry]]:
     }
 
 
-def search(subjects: dict[str, list[ReferenceEntry]], wanted: str) -> dict[str, list[ReferenceEntry]]:
+def search(subjects: dict[str, list[ReferenceEntry]], search_text: str) -> dict[str, list[ReferenceEntry]]:
     """Return the operations that contain all words, by tag."""
-    words = wanted.lower().split()
+    words = search_text.lower().split()
     matches = {
         name: [entry for entry in entries if entry.contains(words)] for name, entries in subjects.items()
     }
@@ -134,7 +135,7 @@ def _describe(method: str, path: str, operation: Schema, parts: Schema) -> tuple
                 parameter["schema"],
                 parts,
                 is_required=parameter.get("required", False),
-                about=parameter.get("description", ""),
+                description=parameter.get("description", ""),
             )
             for parameter in operation.get("parameters", [])
         ],
@@ -161,13 +162,15 @@ def _members(schema: Schema, parts: Schema) -> list[FieldNote]:
     ]
 
 
-def _field(name: str, schema: Schema, parts: Schema, *, is_required: bool, about: str = "") -> FieldNote:
+def _field(
+    name: str, schema: Schema, parts: Schema, *, is_required: bool, description: str = ""
+) -> FieldNote:
     schema = _resolved(schema, parts)
     return FieldNote(
         name=name,
         kind=_kind(schema, parts),
         is_required=is_required,
-        description=about or schema.get("description", ""),
+        description=description or schema.get("description", ""),
         values=[str(value) for value in _values(schema)],
     )
 
@@ -186,10 +189,10 @@ def _kind(schema: Schema, parts: Schema) -> str:
         return " or ".join(dict.fromkeys(kinds))
     kinds = schema.get("type", "text")
     names = [kinds] if isinstance(kinds, str) else [kind for kind in kinds if kind != "null"]
-    return " or ".join(_named(kind, schema, parts) for kind in names)
+    return " or ".join(_describe_kind(kind, schema, parts) for kind in names)
 
 
-def _named(kind: str, schema: Schema, parts: Schema) -> str:
+def _describe_kind(kind: str, schema: Schema, parts: Schema) -> str:
     if kind == "array":
         return f"list of {_kind(schema.get('items', {}), parts)}"
     words = {"string": "text", "integer": "whole number", "boolean": "true or false"}

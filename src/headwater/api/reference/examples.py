@@ -18,7 +18,7 @@ from headwater.http.errors import (
     RateLimited,
     Unauthorized,
     Unavailable,
-    plain,
+    make_problem,
 )
 from headwater.http.openapi import CONFLICT, PROBLEMS
 
@@ -54,7 +54,7 @@ _PROBLEMS: dict[int, Problem] = {
 }
 """A real instance of every error with members of its own."""
 ERRORS: dict[int, Any] = {
-    status: msgspec.json.decode(_PROBLEMS.get(status, plain(status)).body()) for status in PROBLEMS
+    status: msgspec.json.decode(_PROBLEMS.get(status, make_problem(status)).body()) for status in PROBLEMS
 }
 
 

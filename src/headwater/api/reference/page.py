@@ -17,11 +17,11 @@ from starlette.routing import Route
 
 from headwater import __version__
 from headwater.api.reference.commands import pretty
-from headwater.api.reference.description import ABOUT, SHORT_ENUM, ReferenceEntry, describe, search
+from headwater.api.reference.description import SHORT_ENUM, TAG_DESCRIPTIONS, ReferenceEntry, describe, search
 from headwater.api.reference.examples import ERRORS
 from headwater.api.reference.introduction import FIRST_CALLS
 from headwater.http.compression import COMPRESSED
-from headwater.http.errors import plain
+from headwater.http.errors import make_problem
 from headwater.http.openapi import PROBLEMS
 
 _POLICY = (
@@ -73,7 +73,7 @@ class _Pages:
     async def show_subject(self, request: Request) -> Response:
         page = self._subject_pages.get(request.path_params["subject"])
         if page is None:
-            raise plain(404)
+            raise make_problem(404)
         return _answer(page)
 
     def _render(self, template: str, **values: object) -> str:
@@ -81,7 +81,7 @@ class _Pages:
             brand=self._brand,
             base_url=self._base_url,
             info=self._document()["info"],
-            about=ABOUT,
+            about=TAG_DESCRIPTIONS,
             product_version=__version__,
             subjects=self._subjects,
             max_search=_MAX_SEARCH,

@@ -22,7 +22,7 @@ from headwater.assistants.oauth.metadata import SCOPE, resource_path
 from headwater.database.pool import UNAVAILABLE
 from headwater.http.bodies import read_body, refuse_encoding
 from headwater.http.clients import client_address
-from headwater.http.errors import Forbidden, NotAllowed, Problem, Unauthorized, Unavailable, plain
+from headwater.http.errors import Forbidden, NotAllowed, Problem, Unauthorized, Unavailable, make_problem
 from headwater.http.rate_limits import QuotaRequest, take
 from headwater.spaces.accounts.tokens import Bearer, find_token
 from headwater.spaces.spaces import fetch_limits
@@ -141,7 +141,7 @@ def _note(reason: AccessRefusal, space_id: int) -> None:
 def _read_space_id(scope: Scope) -> int:
     text: str = scope["path_params"]["space_id"]
     if not re.fullmatch("[1-9][0-9]{0,17}", text):
-        raise plain(404)
+        raise make_problem(404)
     return int(text)
 
 
@@ -164,7 +164,7 @@ async def _read_message(scope: Scope, receive: Receive) -> bytes:
     refuse_encoding(headers.get("content-encoding"))
     media_type = headers.get("content-type", "").partition(";")[0]
     if media_type.strip().lower() != "application/json":
-        raise plain(415)
+        raise make_problem(415)
     body = await read_body(receive)
     check_message(body)
     return body

@@ -58,10 +58,10 @@ class TokenKeeper(Protocol[Owner_contra]):
 
 
 class _CachedToken(NamedTuple):
-    given: dict[str, str]
+    caller_secrets: dict[str, str]
     """The caller's secrets, which may be older than the stored ones."""
-    stored: dict[str, str]
-    latest: dict[str, str]
+    stored_secrets: dict[str, str]
+    latest_secrets: dict[str, str]
     """With the newest refresh token."""
     token: IssuedToken
     until: float
@@ -89,25 +89,32 @@ class AccessTokens:
     ) -> IssuedToken | TokenRefusal | None:
         """Return None if not needed. A new refresh token is stored first. Raises EgressError."""
         key = account.space_id, account.id
-        cached = self._tokens.get(key)
-        if cached is not None and account.secrets not in (cached.given, cached.stored, cached.latest):
-            cached = None
-        if cached is None or cached.until <= current_time:
-            stored_secrets = account.secrets if cached is None else cached.stored
-            latest_secrets = account.secrets if cached is None else cached.latest
+        cached_token = self._tokens.get(key)
+        if cached_token is not None and account.secrets not in (
+            cached_token.caller_secrets,
+            cached_token.stored_secrets,
+            cached_token.latest_secrets,
+        ):
+            cached_token = None
+        if cached_token is None or cached_token.until <= current_time:
+            stored_secrets = account.secrets if cached_token is None else cached_token.stored_secrets
+            latest_secrets = account.secrets if cached_token is None else cached_token.latest_secrets
             token = await self._issue(source, _with_secrets(account, latest_secrets), current_time)
             if not isinstance(token, IssuedToken):
                 return token
             if token.refresh_token is not None:
                 latest_secrets = {**latest_secrets, "refresh_token": token.refresh_token}
             until = current_time + token.seconds - MARGIN_SECONDS
-            cached = self._tokens[key] = _CachedToken(
+            cached_token = self._tokens[key] = _CachedToken(
                 account.secrets, stored_secrets, latest_secrets, token, until
             )
-        if cached.latest != cached.stored:
-            await keep_token(_with_secrets(account, cached.stored), cached.latest["refresh_token"])
-            self._tokens[key] = cached._replace(stored=cached.latest)
-        return cached.token
+        if cached_token.latest_secrets != cached_token.stored_secrets:
+            await keep_token(
+                _with_secrets(account, cached_token.stored_secrets),
+                cached_token.latest_secrets["refresh_token"],
+            )
+            self._tokens[key] = cached_token._replace(stored_secrets=cached_token.latest_secrets)
+        return cached_token.token
 
     async def _issue(
         self, source: TokenSource[Owner_contra], account: Owner_contra, current_time: float
@@ -124,14 +131,14 @@ class AccessTokens:
 
     def has(self, account: Account) -> bool:
         """Return True even if the token is revoked."""
-        cached = self._tokens.get((account.space_id, account.id))
-        return cached is not None and cached.until > 0
+        cached_token = self._tokens.get((account.space_id, account.id))
+        return cached_token is not None and cached_token.until > 0
 
     def forget(self, account: Account) -> None:
         """Forget the access token. The refresh token stays: the caller's may be older."""
         key = account.space_id, account.id
-        if (cached := self._tokens.get(key)) is not None:
-            self._tokens[key] = cached._replace(until=0)
+        if (cached_token := self._tokens.get(key)) is not None:
+            self._tokens[key] = cached_token._replace(until=0)
 
 
 def _with_secrets(account: Owner_contra, secrets: dict[str, str]) -> Owner_contra:

@@ -33,12 +33,12 @@ class AddressRefusal(StrEnum):
     RESERVED = "reserved"
 
 
-def _v4(*listed: tuple[AddressRefusal, str]) -> list[tuple[IPv4Network, AddressRefusal]]:
-    return [(IPv4Network(text), reason) for reason, texts in listed for text in texts.split()]
+def _v4(*networks: tuple[AddressRefusal, str]) -> list[tuple[IPv4Network, AddressRefusal]]:
+    return [(IPv4Network(text), reason) for reason, texts in networks for text in texts.split()]
 
 
-def _v6(*listed: tuple[AddressRefusal, str]) -> list[tuple[IPv6Network, AddressRefusal]]:
-    return [(IPv6Network(text), reason) for reason, texts in listed for text in texts.split()]
+def _v6(*networks: tuple[AddressRefusal, str]) -> list[tuple[IPv6Network, AddressRefusal]]:
+    return [(IPv6Network(text), reason) for reason, texts in networks for text in texts.split()]
 
 
 # The first network with an address determines the reason.

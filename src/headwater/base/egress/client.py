@@ -67,11 +67,13 @@ class Egress:
         resolver: Resolver | None = None,
         tls: ssl.SSLContext | None = None,
     ) -> None:
-        allowed = frozenset(host for text in allowed_private_hosts if (host := read_host(bracketed(text))))
-        self._allowed = allowed
+        allowed_hosts = frozenset(
+            host for text in allowed_private_hosts if (host := read_host(bracketed(text)))
+        )
+        self._allowed_hosts = allowed_hosts
         self._seconds, self._most_bytes = seconds, most_bytes
         self._threads = ThreadPoolExecutor(LOOKUPS, thread_name_prefix="names")
-        self._backend = _Pinned(resolver or self._look_up, allowed)
+        self._backend = _Pinned(resolver or self._look_up, allowed_hosts)
         self._tls = tls
 
     @cached_property
@@ -125,7 +127,7 @@ class Egress:
     def _request(self, call: EgressRequest) -> tuple[str, httpcore2.Request]:
         """Raise BadUrl."""
         scheme, host, port, target = _split(call.url)
-        if host not in self._allowed and (scheme, port) != ("https", 443):
+        if host not in self._allowed_hosts and (scheme, port) != ("https", 443):
             raise BadUrl(f"{host} is only called by https on port 443.")
         url_host = f"[{host}]" if ":" in host else host
         standard = port == (443 if scheme == "https" else 80)
@@ -173,9 +175,9 @@ class Egress:
 class _Pinned(httpcore2.AsyncNetworkBackend):
     """Checks all addresses of a name, and connects to one of them."""
 
-    def __init__(self, resolver: Resolver, allowed: Collection[str]) -> None:
-        self._resolver, self._allowed = resolver, allowed
-        self._plain: Any = httpcore2.AnyIOBackend()  # type checkers see a stand-in
+    def __init__(self, resolver: Resolver, allowed_hosts: Collection[str]) -> None:
+        self._resolver, self._allowed_hosts = resolver, allowed_hosts
+        self._any_backend: Any = httpcore2.AnyIOBackend()  # type checkers see a stand-in
 
     async def connect_tcp(
         self,
@@ -188,18 +190,20 @@ class _Pinned(httpcore2.AsyncNetworkBackend):
         addresses = await self._addresses(host, port)
         for address in addresses[:-1]:
             try:
-                return await self._plain.connect_tcp(
+                return await self._any_backend.connect_tcp(
                     address, port, CONNECT_SECONDS, local_address, socket_options
                 )
             except (httpcore2.ConnectError, httpcore2.ConnectTimeout):
                 continue
-        return await self._plain.connect_tcp(addresses[-1], port, timeout, local_address, socket_options)
+        return await self._any_backend.connect_tcp(
+            addresses[-1], port, timeout, local_address, socket_options
+        )
 
     async def _addresses(self, host: str, port: int) -> list[str]:
         addresses = [host] if _is_address(host) else await self._resolver(host, port)
         if not addresses:
             raise OSError("no address")
-        if host not in self._allowed:
+        if host not in self._allowed_hosts:
             refusal = first_refusal(addresses)
             if refusal is not None:
                 raise AddressRefused(f"{host} has an address that is {refusal}.")

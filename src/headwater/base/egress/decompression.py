@@ -14,25 +14,25 @@ class BoundedBody:
     def __init__(self, encoding: str, max_bytes: int) -> None:
         bits = _PACKED.get(encoding.strip().lower())
         self._unpacker = None if bits is None else zlib.decompressobj(bits)
-        self._most = max_bytes
-        self._kept = bytearray()
+        self._max_bytes = max_bytes
+        self._content = bytearray()
         self.cut = False
 
     @property
     def bytes(self) -> bytes:
-        return bytes(self._kept)
+        return bytes(self._content)
 
     def feed(self, chunk: bytes) -> bool:
         """Add a chunk of the body. Return whether to continue."""
-        room = self._most - len(self._kept) + 1
+        room = self._max_bytes - len(self._content) + 1
         if self._unpacker is not None:
             try:
                 chunk = self._unpacker.decompress(chunk, room)
             except zlib.error:
                 self.cut = True
                 return False
-        self._kept += chunk[:room]
-        if len(self._kept) > self._most:
-            del self._kept[self._most :]
+        self._content += chunk[:room]
+        if len(self._content) > self._max_bytes:
+            del self._content[self._max_bytes :]
             self.cut = True
         return not self.cut

@@ -89,11 +89,11 @@ class _Dialogue:
                 "port is for smtps:// or for smtp://."
             ) from None
         except TimeoutError:
-            raise self._late() from None
+            raise self._make_timeout() from None
         except (smtplib.SMTPServerDisconnected, OSError) as error:
             if isinstance(error.__context__, TimeoutError):
-                raise self._late() from None
-            raise self._unreachable(error) from None
+                raise self._make_timeout() from None
+            raise self._make_connection_error(error) from None
 
     def _secure(self, client: smtplib.SMTP) -> None:
         server = self.server
@@ -155,15 +155,15 @@ class _Dialogue:
             yield
         except (MailError, smtplib.SMTPException, OSError):
             if deadline_event.is_set():
-                raise self._late() from None
+                raise self._make_timeout() from None
             raise
         finally:
             timer.cancel()
 
-    def _late(self) -> MailError:
+    def _make_timeout(self) -> MailError:
         return MailError(f"{self.server.name} did not answer in time. The message will be retried.")
 
-    def _unreachable(self, error: Exception) -> MailError:
+    def _make_connection_error(self, error: Exception) -> MailError:
         if isinstance(error, socket.gaierror):
             reason = "its name is not known"
         elif isinstance(error, ConnectionRefusedError):
@@ -178,5 +178,5 @@ class _Dialogue:
 
 def _reply(text: bytes | str) -> str:
     words = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
-    plain = "".join(word if word.isprintable() else " " for word in words)
-    return " ".join(plain.split())[:LONGEST_REPLY]
+    printable = "".join(word if word.isprintable() else " " for word in words)
+    return " ".join(printable.split())[:LONGEST_REPLY]

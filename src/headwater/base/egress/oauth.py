@@ -24,7 +24,7 @@ GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 ASSERTION_SECONDS = 3600
 _SHORTEST_LIFE = 60.0
 # Temporary errors (the first two from RFC 6749).
-_LATER = frozenset({"server_error", "temporarily_unavailable", "rate_limit_exceeded"})
+_TEMPORARY_ERRORS = frozenset({"server_error", "temporarily_unavailable", "rate_limit_exceeded"})
 
 
 class IssuedToken(NamedTuple):
@@ -56,7 +56,7 @@ def read_token(answer: EgressResponse) -> IssuedToken | TokenError:
     text = join_error_texts(
         "No access token was issued", f"HTTP {answer.status}", error, body.get("error_description")
     )
-    return TokenError(text, error in _LATER or is_temporary(answer.status))
+    return TokenError(text, error in _TEMPORARY_ERRORS or is_temporary(answer.status))
 
 
 def _read_lifetime(seconds: Any) -> float:

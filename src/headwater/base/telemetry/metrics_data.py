@@ -94,14 +94,14 @@ def _point(labels: Labels, buckets: _Buckets, time: _Period) -> HistogramDataPoi
     """
     bounds = sorted(buckets.up_to)
     up_to = [int(buckets.up_to[bound]) for bound in bounds]
-    between = [count - before for count, before in zip(up_to, [0, *up_to], strict=False)]
+    bucket_counts = [count - before for count, before in zip(up_to, [0, *up_to], strict=False)]
     return HistogramDataPoint(
         dict(labels),
         time.began,
         time.ended,
         up_to[-1] if up_to else 0,
         buckets.total,
-        between,
+        bucket_counts,
         [bound for bound in bounds if bound != inf],
         min=_UNKNOWN,
         max=_UNKNOWN,

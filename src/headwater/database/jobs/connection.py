@@ -61,5 +61,5 @@ def connect(url: str) -> WorkerConnection:
     )
     connection.execute(queries["plan_by_key"])
     connection.execute(BOUND_WAITING)
-    connection.space_role = fetch_role(connection).usable
+    connection.space_role = fetch_role(connection).usable_name
     return connection

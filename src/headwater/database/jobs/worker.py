@@ -46,31 +46,31 @@ class PutOffs:
 
     def __init__(self) -> None:
         self._failures: dict[tuple[Duty, int], int] = {}
-        self._due: dict[tuple[Duty, int], float] = {}
-        self._failed: set[tuple[Duty, int]] = set()
+        self._due_times: dict[tuple[Duty, int], float] = {}
+        self._failed_spaces: set[tuple[Duty, int]] = set()
 
     def put_off(self, duty: Duty, space_id: int, longest: float = LONGEST_PAUSE_SECONDS) -> float:
         """Postpone again, and return the delay."""
         key = duty, space_id
         self._failures[key] = self._failures.get(key, 0) + 1
         pause = double_pause(FIRST_PAUSE_SECONDS, longest, self._failures[key])
-        self._due[key] = time.monotonic() + pause
+        self._due_times[key] = time.monotonic() + pause
         return pause
 
     def fail(self, duty: Duty, space_id: int) -> None:
-        self._failed.add((duty, space_id))
-        self._due[duty, space_id] = time.monotonic() + RETRY_SECONDS
+        self._failed_spaces.add((duty, space_id))
+        self._due_times[duty, space_id] = time.monotonic() + RETRY_SECONDS
 
     def has_failed(self, duty: Duty, space_id: int) -> bool:
-        return (duty, space_id) in self._failed
+        return (duty, space_id) in self._failed_spaces
 
     def is_due(self, duty: Duty, space_id: int) -> bool:
-        return time.monotonic() >= self._due.get((duty, space_id), 0.0)
+        return time.monotonic() >= self._due_times.get((duty, space_id), 0.0)
 
     def forget(self, duty: Duty, space_id: int) -> None:
         self._failures.pop((duty, space_id), None)
-        self._failed.discard((duty, space_id))
-        self._due.pop((duty, space_id), None)
+        self._failed_spaces.discard((duty, space_id))
+        self._due_times.pop((duty, space_id), None)
 
 
 @dataclass
@@ -82,7 +82,7 @@ class Look:
     spaces: list[int] = field(default_factory=list[int])
     led_to_work: bool = False
 
-    def next(self, duty: Duty) -> float:
+    def find_next_poll(self, duty: Duty) -> float:
         """Return the earliest time of the next poll, after serving all Spaces."""
         pause = 0.0 if self.led_to_work else max(duty.pause_seconds, FIRST_REST_SECONDS)
         share = LOOK_SHARE * self.seconds if duty.pause_seconds else 0.0
@@ -145,7 +145,7 @@ class Worker:
     def _look(self, connection: WorkerConnection, duty: Duty) -> Look:
         """Return the duty's last poll, or a new one after all its Spaces were served."""
         look, current_time = self._looks.get(duty), time.monotonic()
-        if look is None or (not look.spaces and current_time >= look.next(duty)):
+        if look is None or (not look.spaces and current_time >= look.find_next_poll(duty)):
             spaces = self._waiting(connection, duty)
             look = self._looks[duty] = Look(current_time, time.monotonic() - current_time, spaces)
         return look

@@ -33,10 +33,10 @@ class AccountKind:
     """Its tokens, with descriptions."""
     optional_secrets: ClassVar[frozenset[str]] = frozenset()
 
-    def find_version(self, stored: Mapping[str, Any]) -> str | None:
+    def find_version(self, settings: Mapping[str, Any]) -> str | None:
         """Return the version of the API that an account with these settings uses."""
         defaults = {setting.name: setting.default for setting in msgspec.structs.fields(self.settings)}
-        return stored.get(VERSION, defaults.get(VERSION))
+        return settings.get(VERSION, defaults.get(VERSION))
 
     def secrets_problem(self, secrets: Mapping[str, str]) -> str | None:
         """Check the secrets as a whole, for the operator."""

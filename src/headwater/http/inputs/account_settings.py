@@ -39,8 +39,8 @@ def digits(least: int, length: int, example: str) -> Meta:
 
 def code(least: int, length: int, example: str, signs: str = "") -> Meta:
     kinds = ["letters", "digits", *signs]
-    allowed = f"{', '.join(kinds[:-1])} or {kinds[-1]}"
-    rule = f"must be {least} to {length} {allowed}, without spaces"
+    kinds_text = f"{', '.join(kinds[:-1])} or {kinds[-1]}"
+    rule = f"must be {least} to {length} {kinds_text}, without spaces"
     return matching(rf"\A[A-Za-z0-9{signs}]{{{least},{length}}}\Z", rule, example)
 
 
@@ -159,13 +159,13 @@ def read_secrets(
 
 
 def refuse_unknown(
-    group: str, names: Collection[str], allowed: Collection[str], errors: Errors, choices: str = ""
+    group: str, names: Collection[str], allowed_names: Collection[str], errors: Errors, choices: str = ""
 ) -> None:
     """Note names that aren't allowed. `choices` names the allowed ones; by default they are listed."""
     for name in names:
-        if name not in allowed:
-            choices_text = choices or ", ".join(allowed)
-            rule = f"is not one of {choices_text}." if allowed else "is not a setting of this platform."
+        if name not in allowed_names:
+            choices_text = choices or ", ".join(allowed_names)
+            rule = f"is not one of {choices_text}." if allowed_names else "is not a setting of this platform."
             errors[f"{group}.{name}"] = [f"The {group}.{name} {rule}"]
 
 

@@ -83,7 +83,12 @@ class Findings:
 
 
 def array_of(
-    item: FieldType[T], limit: int, *, least: int = 0, rule: str = "must be an array.", count_rule: str = ""
+    item: FieldType[T],
+    limit: int,
+    *,
+    min_items: int = 0,
+    rule: str = "must be an array.",
+    count_rule: str = "",
 ) -> FieldType[tuple[T, ...]]:
     """Return a type for arrays of one type; an item's errors are under its index."""
 
@@ -91,7 +96,7 @@ def array_of(
         if not isinstance(value, list):
             raise ValueError(rule)
         items = cast("list[object]", value)
-        if len(items) < least:
+        if len(items) < min_items:
             raise ValueError(count_rule or "must have at least one item.")
         if len(items) > limit:
             raise ValueError(count_rule or f"must not have more than {limit} items.")
@@ -100,7 +105,7 @@ def array_of(
         findings.finish()
         return tuple(cast("list[T]", parts))
 
-    bounds = {"minItems": least} if least else {}
+    bounds = {"minItems": min_items} if min_items else {}
     return FieldType({"type": "array", **bounds, "maxItems": limit, "items": item.schema}, read)
 
 

@@ -203,7 +203,9 @@ class PageLink(Struct, frozen=True):
     cursors: Cursors
 
 
-def answer_page(kind: type[PageAnswer], page: Page, per_page: int, link: PageLink, **also: Any) -> PageAnswer:
+def answer_page(
+    kind: type[PageAnswer], page: Page, per_page: int, link: PageLink, **members: Any
+) -> PageAnswer:
     """Return a page of a list as an API answer, with additional members."""
     after, before = (
         link.cursors.write(position) if position else None for position in (page.next, page.previous)
@@ -216,5 +218,5 @@ def answer_page(kind: type[PageAnswer], page: Page, per_page: int, link: PageLin
         next_page_url=after and link.query.url_with(link.url, CURSOR.name, after),
         prev_cursor=before,
         prev_page_url=before and link.query.url_with(link.url, CURSOR.name, before),
-        **also,
+        **members,
     )

@@ -60,7 +60,7 @@ class DateSpan(Struct, frozen=True):
         next_day = self.last + _ONE_DAY
         if self.first.day == next_day.day == 1:
             months = months_between(self.first, next_day)
-            return _through(months_after(self.first, -months), months)
+            return _span_months(months_after(self.first, -months), months)
         return DateSpan(self.first - timedelta(days=self.days), self.first - _ONE_DAY)
 
     def _before_unit(self, unit: CalendarUnit) -> DateSpan:
@@ -134,11 +134,11 @@ def _start(day: date, unit: str) -> date:
     return date(day.year, month, 1)
 
 
-def _through(first: date, months: int) -> DateSpan:
+def _span_months(first: date, months: int) -> DateSpan:
     return DateSpan(first, months_after(first, months) - _ONE_DAY)
 
 
-def _between(match: re.Match[str], _: date) -> DateSpan:
+def _span_days(match: re.Match[str], _: date) -> DateSpan:
     first, last = date.fromisoformat(match[1]), date.fromisoformat(match[2])
     if last < first:
         raise ValueError(last)
@@ -151,10 +151,16 @@ _FORMS: tuple[tuple[str, Callable[[re.Match[str], date], DateSpan]], ...] = (
     ("yesterday", lambda _, today: DateSpan(today - _ONE_DAY, today - _ONE_DAY)),
     ("(this|current|last|previous) (week|month|quarter|year)", _this_or_last),
     ("(?:last|past|previous) ([0-9]{1,4}) (day|week|month|quarter|year)s?", _last_few),
-    ("([0-9]{4})", lambda match, _: _through(date(int(match[1]), 1, 1), 12)),
-    ("([0-9]{4})[- ]?q([1-4])", lambda match, _: _through(date(int(match[1]), 3 * int(match[2]) - 2, 1), 3)),
-    ("q([1-4])[- ]?([0-9]{4})", lambda match, _: _through(date(int(match[2]), 3 * int(match[1]) - 2, 1), 3)),
-    ("([0-9]{4})-([0-9]{2})", lambda match, _: _through(date(int(match[1]), int(match[2]), 1), 1)),
+    ("([0-9]{4})", lambda match, _: _span_months(date(int(match[1]), 1, 1), 12)),
+    (
+        "([0-9]{4})[- ]?q([1-4])",
+        lambda match, _: _span_months(date(int(match[1]), 3 * int(match[2]) - 2, 1), 3),
+    ),
+    (
+        "q([1-4])[- ]?([0-9]{4})",
+        lambda match, _: _span_months(date(int(match[2]), 3 * int(match[1]) - 2, 1), 3),
+    ),
+    ("([0-9]{4})-([0-9]{2})", lambda match, _: _span_months(date(int(match[1]), int(match[2]), 1), 1)),
     (_DAY, lambda match, _: DateSpan(date.fromisoformat(match[1]), date.fromisoformat(match[1]))),
-    (f"(?:from )?{_DAY} (?:to|until|through|-) {_DAY}", _between),
+    (f"(?:from )?{_DAY} (?:to|until|through|-) {_DAY}", _span_days),
 )

@@ -13,7 +13,7 @@ from functools import cached_property, lru_cache
 
 LONGEST = 40
 """Maximum characters of a word to look up; a longer one matches no name."""
-MOST = 3
+MAX_SUGGESTIONS = 3
 _SHORTEST_TYPO = 4
 _SHORTEST_BEGINNING = 3
 _LIKENESS = 0.6
@@ -57,7 +57,7 @@ class Names:
         if not any(letter.isalpha() for letter in letters):
             return ()
         exact_match = self._tables.by_letters.get(letters)
-        return (exact_match,) if exact_match is not None else tuple(self._similar(letters))[:MOST]
+        return (exact_match,) if exact_match is not None else tuple(self._similar(letters))[:MAX_SUGGESTIONS]
 
     def nearest(self, word: str) -> tuple[str, ...]:
         """Return similar names or, without any, the most alike. Slower than `near`: use it only for few
@@ -66,7 +66,9 @@ class Names:
         near_names = self.near(word)
         if near_names or len(word) > LONGEST:
             return near_names
-        similar_letters = get_close_matches(_letters(word), self._tables.by_letters, MOST, _LIKENESS)
+        similar_letters = get_close_matches(
+            _letters(word), self._tables.by_letters, MAX_SUGGESTIONS, _LIKENESS
+        )
         return tuple(self._tables.by_letters[letters] for letters in similar_letters)
 
     def question(self, word: str, near: Sequence[str] | None = None) -> str:

@@ -80,7 +80,7 @@ def last_instant(local: datetime, zone: ZoneInfo) -> datetime:
 
 def between(start: datetime, end: datetime, zone: ZoneInfo) -> TimeRange:
     """Return the range from a local `start` through the last second, `end`."""
-    return TimeRange(first_instant(start, zone), _later(last_instant(end, zone)))
+    return TimeRange(first_instant(start, zone), _add_second(last_instant(end, zone)))
 
 
 def whole_days(first: date, last: date, zone: ZoneInfo) -> TimeRange:
@@ -113,7 +113,7 @@ def _instant(local: datetime, zone: ZoneInfo, *, fold: int) -> datetime:
         return _EARLIEST if offset > timedelta() else _LATEST
 
 
-def _later(instant: datetime) -> datetime:
+def _add_second(instant: datetime) -> datetime:
     try:
         return instant + timedelta(seconds=1)
     except OverflowError:

@@ -20,7 +20,7 @@ from headwater.database.outage_log import requests_outage
 from headwater.database.pool import UNAVAILABLE
 from headwater.events.touchpoints.accepted import AcceptedTouchpoint
 from headwater.http.bodies import MAX_BATCH_BODY, Disconnected, Receive, read_body, refuse_encoding
-from headwater.http.errors import Errors, Invalid, Problem, Unavailable, bound, plain
+from headwater.http.errors import Errors, Invalid, Problem, Unavailable, bound, make_problem
 from headwater.http.json_decoder import NOT_AN_OBJECT, decode_items
 from headwater.http.rate_limits import Quota, RateLimit
 from headwater.intake.inbox.inbox import Inbox, Request
@@ -86,7 +86,7 @@ class Endpoint(ABC):
             answer = self.refuse(Unavailable())
         except Exception:
             log.exception("ingest_failed")
-            answer = self.refuse(plain(500))
+            answer = self.refuse(make_problem(500))
         length = (b"content-length", b"%d" % len(answer.body))
         content = [] if answer.status == 204 else [(b"content-type", b"application/json"), length]
         headers = [*content, *answer.headers]

@@ -20,7 +20,7 @@ from headwater.events.browsing.places import Places
 from headwater.http.admission import admit_stream
 from headwater.http.bodies import Receive, read_body, refuse_encoding
 from headwater.http.clients import Networks, address_subject, client_address
-from headwater.http.errors import Invalid, Problem, plain
+from headwater.http.errors import Invalid, Problem, make_problem
 from headwater.intake.inbox.inbox import Request
 from headwater.intake.ingest.endpoints import Endpoint, HttpResponse, Ingest, quota_headers
 from headwater.intake.protocols.event_names import SpaceLabels
@@ -228,7 +228,7 @@ async def _read_packed_body(receive: Receive, headers: Headers, limit: int) -> b
         remaining_bytes = unpacker.unconsumed_tail
         body += chunk
         if len(body) > limit:
-            raise plain(413)
+            raise make_problem(413)
         if not (chunk or unpacker.eof):
             raise Invalid.of("body", "is not complete.")
     return bytes(body)

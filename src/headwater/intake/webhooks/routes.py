@@ -16,7 +16,7 @@ from starlette.routing import Route
 from headwater.database.row_security import serve_space
 from headwater.endpoints.services import Services, services
 from headwater.http.bodies import MAX_BODY, read_body, refuse_encoding
-from headwater.http.errors import Invalid, Problem, Unavailable, plain
+from headwater.http.errors import Invalid, Problem, Unavailable, make_problem
 from headwater.intake.inbox.inbox import Inbox, Request
 from headwater.intake.webhooks.deliveries import (
     PAUSED,
@@ -43,7 +43,7 @@ async def receive(inbox: Inbox, request: HttpRequest) -> Response:
     async with shared.database.connection() as connection:
         webhook = await find_webhook(connection, request.path_params["token"])
     if webhook is None:
-        raise plain(404)
+        raise make_problem(404)
     serve_space(webhook.caller.space_id)
     webhook.caller.authorize(SCOPE)
     refuse_encoding(request.headers.get("content-encoding"))

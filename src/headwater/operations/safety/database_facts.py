@@ -79,7 +79,7 @@ def gather_database_facts(connection: psycopg.Connection[Any], *, is_ours: bool)
     server = _fetch(connection, "server", ServerFacts)
     own_time = datetime.now(UTC) - timedelta(seconds=(time.monotonic() - started) / 2)
     schema = compare_schema(connection)
-    confines = fetch_role(connection).usable is not None
+    confines = fetch_role(connection).usable_name is not None
     open_tables = tuple(list_unprotected(connection)) if schema.is_current else ()
     facts = DatabaseFacts(server, schema, own_time - server.now, confines, open_tables, is_ours)
     if not schema.is_current:

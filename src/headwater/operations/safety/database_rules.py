@@ -128,11 +128,11 @@ def _judge_versions(facts: DatabaseFacts) -> Iterator[Risk]:
             "this version does not start on it",
             TAKE_ALONG,
         )
-    if facts.schema.missing:
+    if facts.schema.missing_names:
         yield Risk(
             "schema_behind",
             RiskSeverity.CRITICAL,
-            f"missing: {', '.join(facts.schema.missing)}",
+            f"missing: {', '.join(facts.schema.missing_names)}",
             "this program and the database have different versions",
             "restart `headwater serve` of this version, or run `headwater migrate`",
         )

@@ -55,7 +55,7 @@ NAMES = object_of(
     {
         "ads": Property(
             array_of(
-                AD_NAME, MAX_NAMES, least=1, rule=_NO_ARRAY, count_rule=f"must hold 1 to {MAX_NAMES} ads."
+                AD_NAME, MAX_NAMES, min_items=1, rule=_NO_ARRAY, count_rule=f"must hold 1 to {MAX_NAMES} ads."
             ),
             "All ads are stored, or none. If an id is repeated, the last one wins.",
             missing=_NO_ARRAY,

@@ -52,7 +52,7 @@ RATES = object_of(
     {
         "rates": Property(
             array_of(
-                _ROW, MAX_RATES, least=1, rule=_NO_ARRAY, count_rule=f"must hold 1 to {MAX_RATES} rates."
+                _ROW, MAX_RATES, min_items=1, rule=_NO_ARRAY, count_rule=f"must hold 1 to {MAX_RATES} rates."
             ),
             "All rates are stored, or none.",
             missing=_NO_ARRAY,
