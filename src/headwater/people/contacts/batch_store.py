@@ -1,9 +1,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, LiteralString
 
 from psycopg import Connection
+from psycopg.sql import SQL, Composed, Identifier
 
 from headwater.database.bulk_values import rows
 from headwater.database.queries import Queries
@@ -15,6 +16,16 @@ from headwater.people.identity.directory import Contact, Directory
 queries = Queries(__name__, "profiles.sql")
 
 _COLUMNS_BEFORE_DETAILS = 11
+
+
+def _list_details(form: LiteralString) -> Composed:
+    return SQL(", ").join(SQL(form).format(Identifier(column)) for column in DETAILS)
+
+
+LOAD = queries["load"].format(columns=_list_details("c.{}::text"))
+WRITE = queries["write"].format(
+    columns=_list_details("{}"), values=_list_details("d.{}"), excluded=_list_details("excluded.{}")
+)
 
 
 class Profiles:
@@ -39,7 +50,7 @@ def load_contact_rows(
 ) -> list[tuple[Any, ...]]:
     """Add stored contacts to the directory, and return rows for `read_profiles`."""
     values = {"space_id": space_id, "ids": list(ids)}
-    contact_rows = connection.execute(queries["load"], values).fetchall()
+    contact_rows = connection.execute(LOAD, values).fetchall()
     for row in contact_rows:
         contact = directory.add_stored(row[0], row[1])
         contact.has_email, contact.has_tracking_id, contact.has_token = row[2:5]
@@ -65,7 +76,7 @@ def write_profiles(connection: Connection[Any], space_id: int, profiles: Profile
     changed_profiles = profiles.list_changed()
     if changed_profiles:
         contacts = rows(map(as_row, changed_profiles))
-        connection.execute(queries["write"], {"space_id": space_id, "contacts": contacts})
+        connection.execute(WRITE, {"space_id": space_id, "contacts": contacts})
 
 
 def add_sources(connection: Connection[Any], space_id: int, masks: Mapping[int, int]) -> None:

@@ -36,7 +36,7 @@ async def fetch_contact_rows(
     connection: AsyncConnection, space_id: int, ids: Collection[int]
 ) -> list[tuple[Any, ...]]:
     values = {"space_id": space_id, "ids": sorted(ids)}
-    return await fetch_all(connection, batch_store.queries["load"], values)
+    return await fetch_all(connection, batch_store.LOAD, values)
 
 
 async def restore_identifiers(
@@ -55,7 +55,7 @@ async def restore_contact(
     """Keep the contact's members merged into it, and store the profiles."""
     await connection.execute(queries["restore_members"], split.values(space_id))
     values = {"space_id": space_id, "contacts": rows(map(batch_store.as_row, profiles))}
-    await connection.execute(batch_store.queries["write"], values)
+    await connection.execute(batch_store.WRITE, values)
 
 
 async def choose_primaries(
