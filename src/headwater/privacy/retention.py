@@ -26,6 +26,7 @@ from headwater.database.queries import Queries, fetch_row
 from headwater.events.accepted import STEP_EVENTS
 from headwater.events.browsing.old_views import expired_rows
 from headwater.privacy.scrub import delete_tag_sets, fill_in_personal_columns
+from headwater.privacy.scrub import queries as scrub_queries
 from headwater.spaces.locks import try_lock
 
 queries = Queries(__name__, "retention.sql")
@@ -107,7 +108,13 @@ def delete_expired(
         due_pass = _find_due_pass(connection, space_id, moment)
         if due_pass is None:
             return False
-        result = _DELETIONS[due_pass.kind](connection, space_id, due_pass, limit)
+        values = {
+            "space_id": space_id,
+            "after_id": due_pass.after_id,
+            "before": due_pass.before,
+            "most": limit,
+        }
+        result = _DELETIONS[due_pass.kind](connection, values)
         progress = {
             "kind": due_pass.kind,
             "after_id": result.after_id,
@@ -143,28 +150,23 @@ def _find_due_pass(connection: Connection[Any], space_id: int, moment: datetime)
     return None
 
 
-def _delete_contacts(
-    connection: Connection[Any], space_id: int, retention_pass: _Pass, limit: int
-) -> _Result:
-    values = {
-        "space_id": space_id,
-        "after_id": retention_pass.after_id,
-        "before": retention_pass.before,
-        "most": limit,
-    }
-    values |= {"steps": list(STEP_EVENTS)}
+def _delete_contacts(connection: Connection[Any], values: dict[str, Any]) -> _Result:
+    space_id = values["space_id"]
+    values = values | {"steps": list(STEP_EVENTS)}
     walked_rows = connection.execute(queries["walk_contacts"], values).fetchall()
     inactive = {contact_id for contact_id, is_inactive in walked_rows if is_inactive}
     erased_ids: list[int] = []
     if inactive:
-        values = {"space_id": space_id, "ids": sorted(inactive)}
-        for contact_id, is_waiting, has_rows in connection.execute(queries["erased"], values).fetchall():
+        inactive_ids = {"space_id": space_id, "ids": sorted(inactive)}
+        for contact_id, is_waiting, has_rows in connection.execute(
+            queries["erased"], inactive_ids
+        ).fetchall():
             erased_ids.append(contact_id)
             if is_waiting or not has_rows:
                 inactive.discard(contact_id)
     if inactive:
         _delete_group(connection, space_id, sorted(inactive), erased_ids)
-    if len(walked_rows) == limit:
+    if len(walked_rows) == values["most"]:
         return _Result(len(inactive), walked_rows[-1][0])
     _delete_unused_tag_sets(connection, space_id)
     return _Result(len(inactive), 0)
@@ -205,48 +207,46 @@ _DELETIONS_OF_GROUP = [
     queries["remember_keys"],
     queries["delete_attempts_of_events"],
     queries["delete_deliveries_of_events"],
-    queries["delete_clicks"],
+    scrub_queries["delete_clicks"],
     *(
-        queries["delete_rows"].format(table=Identifier(table))
+        scrub_queries["delete_rows"].format(table=Identifier(table))
         for table in ("events", "touchpoints", "hits", "visits", "unsigned_joins", "contact_identifiers")
     ),
 ]
 
 
-def _clear_deliveries(
-    connection: Connection[Any], space_id: int, retention_pass: _Pass, limit: int
-) -> _Result:
+def _clear_deliveries(connection: Connection[Any], values: dict[str, Any]) -> _Result:
     """Clear what finished deliveries sent and what was answered. The rows stay: nothing is sent again."""
-    values = {
-        "space_id": space_id,
-        "after_id": retention_pass.after_id,
-        "before": retention_pass.before,
-        "most": limit,
-    }
     walked_rows = connection.execute(queries["walk_deliveries"], values).fetchall()
-    values = {"space_id": space_id, "ids": [delivery_id for delivery_id, is_old in walked_rows if is_old]}
-    cleared_count = connection.execute(_CLEAR_DELIVERIES, values).rowcount
-    connection.execute(queries["delete_attempts"], values)
-    return _Result(cleared_count, walked_rows[-1][0] if len(walked_rows) == limit else 0)
+    old_ids = [delivery_id for delivery_id, is_old in walked_rows if is_old]
+    old_deliveries = {"space_id": values["space_id"], "ids": old_ids}
+    cleared_count = connection.execute(_CLEAR_DELIVERIES, old_deliveries).rowcount
+    connection.execute(queries["delete_attempts"], old_deliveries)
+    return _Result(cleared_count, walked_rows[-1][0] if len(walked_rows) == values["most"] else 0)
 
 
 _CLEAR_DELIVERIES = fill_in_personal_columns(queries["clear_deliveries"], "d", "deliveries")
 
 
-def _delete_logs(connection: Connection[Any], space_id: int, retention_pass: _Pass, limit: int) -> _Result:
+def _delete_logs(connection: Connection[Any], values: dict[str, Any]) -> _Result:
     """Every statement deletes a batch of its table; the pass ends when none is full."""
-    values = {"space_id": space_id, "before": retention_pass.before, "most": limit}
-    deleted_counts = [connection.execute(queries[statement], values).rowcount for statement in _LOGS]
-    return _Result(sum(deleted_counts), retention_pass.after_id + 1 if max(deleted_counts) >= limit else 0)
+    deleted_counts = [connection.execute(statement, values).rowcount for statement in _LOG_DELETIONS]
+    is_full = max(deleted_counts) >= values["most"]
+    return _Result(sum(deleted_counts), values["after_id"] + 1 if is_full else 0)
 
 
-_LOGS = (
-    "delete_webhook_deliveries",
-    "delete_rejected",
-    "delete_ignored_names",
-    "delete_site_refusals",
-    "delete_alerts",
-)
+_LOG_DELETIONS = [
+    queries["delete_ignored_names"],
+    queries["delete_site_refusals"],
+    *(
+        queries["delete_batch"].format(table=Identifier(table), time=Identifier(time))
+        for table, time in (
+            ("webhook_deliveries", "received_at"),
+            ("rejected", "rejected_at"),
+            ("alerts", "ended_at"),
+        )
+    ),
+]
 _DELETIONS = {
     RetentionKind.CONTACTS: _delete_contacts,
     RetentionKind.DELIVERIES: _clear_deliveries,

@@ -118,15 +118,6 @@ WHERE a.space_id = %(space_id)s AND d.space_id = %(space_id)s AND a.delivery_id 
 DELETE FROM deliveries d
 WHERE d.space_id = %(space_id)s AND d.event_id = ANY(%(event_ids)s::bigint[]);
 
--- name: delete_clicks
-DELETE FROM clicks c
-USING visits v
-WHERE c.space_id = %(space_id)s AND v.space_id = %(space_id)s AND c.device = v.device
-  AND v.contact_id = ANY(%(group)s::bigint[]);
-
--- name: delete_rows
-DELETE FROM {table} r WHERE r.space_id = %(space_id)s AND r.contact_id = ANY(%(group)s::bigint[]);
-
 -- name: delete_contacts
 -- Not those of an erased person: the journal of erasures lists them from their rows, which are empty.
 DELETE FROM contacts c
@@ -159,18 +150,12 @@ WHERE d.space_id = %(space_id)s AND d.id = ANY(%(ids)s::bigint[]) AND num_nonnul
 DELETE FROM delivery_attempts a
 WHERE a.space_id = %(space_id)s AND a.delivery_id = ANY(%(ids)s::bigint[]);
 
--- name: delete_webhook_deliveries
-DELETE FROM webhook_deliveries d
-WHERE d.space_id = %(space_id)s AND d.id = ANY(ARRAY(
-    SELECT o.id FROM webhook_deliveries o
-    WHERE o.space_id = %(space_id)s AND o.received_at < %(before)s
-    ORDER BY o.id LIMIT %(most)s));
-
--- name: delete_rejected
-DELETE FROM rejected q
-WHERE q.space_id = %(space_id)s AND q.id = ANY(ARRAY(
-    SELECT o.id FROM rejected o
-    WHERE o.space_id = %(space_id)s AND o.rejected_at < %(before)s
+-- name: delete_batch
+-- An alert goes with its steps.
+DELETE FROM {table} r
+WHERE r.space_id = %(space_id)s AND r.id = ANY(ARRAY(
+    SELECT o.id FROM {table} o
+    WHERE o.space_id = %(space_id)s AND o.{time} < %(before)s
     ORDER BY o.id LIMIT %(most)s));
 
 -- name: delete_ignored_names
@@ -179,11 +164,3 @@ WHERE n.space_id = %(space_id)s AND n.last_day < (%(before)s::timestamptz AT TIM
 
 -- name: delete_site_refusals
 DELETE FROM site_refusals r WHERE r.space_id = %(space_id)s AND r.noted_at < %(before)s;
-
--- name: delete_alerts
--- With their steps.
-DELETE FROM alerts a
-WHERE a.space_id = %(space_id)s AND a.id = ANY(ARRAY(
-    SELECT o.id FROM alerts o
-    WHERE o.space_id = %(space_id)s AND o.ended_at < %(before)s
-    ORDER BY o.id LIMIT %(most)s));

@@ -84,7 +84,7 @@ DELETE FROM webhook_deliveries d
 WHERE d.space_id = %(space_id)s AND d.id = ANY(%(ids)s::bigint[]);
 
 -- name: delete_rows
--- Identifiers (former addresses too), page views, visits or joins of browsers.
+-- Such as identifiers (former addresses too), page views and visits.
 DELETE FROM {table} r WHERE r.space_id = %(space_id)s AND r.contact_id = ANY(%(group)s::bigint[]);
 
 -- name: clear_contacts
