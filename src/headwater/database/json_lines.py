@@ -37,8 +37,6 @@ class Lines:
     query: SQL | Composed
     count: SQL | Composed
     """A SELECT of the number of underlying rows."""
-    row_noun: str
-    """The name of the counted rows, in the plural: `events`."""
     parameters: dict[str, Any]
     columns: tuple[LineColumn, ...]
     parts: Iterable[Mapping[str, Any]] = ({},)

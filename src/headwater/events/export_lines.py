@@ -45,7 +45,7 @@ def compose_event_lines(connection: Connection[Any], space_id: int, selection: E
         conditions.append(narrowed.condition)
         bound |= narrowed.parameters | attribution.parameters()
         query = _credited_lines(attribution, selection.fields, conditions)
-    lines = Lines(query, row_count_query, "events", bound, columns)
+    lines = Lines(query, row_count_query, bound, columns)
     is_exchanged = fields.IN_SPACE_CURRENCY in selection.fields
     if not is_exchanged and (attribution is None or MODELS[attribution.model].take is CreditedTouches.EACH):
         return lines

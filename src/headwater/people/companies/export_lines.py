@@ -17,4 +17,4 @@ COLUMNS = (
 
 def compose_company_lines(space_id: int, time: TimeRange) -> Lines:
     parameters = {"space_id": space_id, "start": time.start, "end": time.end}
-    return Lines(queries["lines"], queries["count"], "companies", parameters, COLUMNS)
+    return Lines(queries["lines"], queries["count"], parameters, COLUMNS)

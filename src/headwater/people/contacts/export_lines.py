@@ -43,4 +43,4 @@ def compose_contact_lines(
     query = queries["lines"].format(line=line, condition=condition)
     count = SQL("SELECT count(*) FROM ({}) k").format(queries["of_time"].format(condition=condition))
     columns = (*COLUMNS[:5], TRK_TOKENS, *COLUMNS[5:]) if trk_tokens else COLUMNS
-    return Lines(query, count, "contacts", bound, columns)
+    return Lines(query, count, bound, columns)
