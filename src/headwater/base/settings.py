@@ -288,11 +288,11 @@ def _yes_or_no(text: str) -> bool:
     return text.lower() == "true"
 
 
-def _hosts(text: str) -> tuple[str, ...]:
+def _hosts(text: str, form: str = r"[a-z0-9-]+(\.[a-z0-9-]+)+", noun: str = "host name") -> tuple[str, ...]:
     hosts = tuple(host.strip().lower() for host in text.split(",") if host.strip())
     for host in hosts:
-        if not re.fullmatch(r"[a-z0-9-]+(\.[a-z0-9-]+)+", host, re.ASCII):
-            raise ValueError(f"{host} is not a host name, such as login.example.com")
+        if not re.fullmatch(form, host, re.ASCII):
+            raise ValueError(f"{host} is not a {noun}, such as login.example.com")
     return hosts
 
 
@@ -307,11 +307,7 @@ def _mail_from(text: str) -> str:
 
 
 def _private_hosts(text: str) -> tuple[str, ...]:
-    hosts = tuple(host.strip().lower() for host in text.split(",") if host.strip())
-    for host in hosts:
-        if not re.fullmatch(r"[a-z0-9.:-]+", host, re.ASCII):
-            raise ValueError(f"{host} is not a host name or address, such as login.example.com")
-    return hosts
+    return _hosts(text, r"[a-z0-9.:-]+", "host name or address")
 
 
 def _syslog_url(text: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from enum import StrEnum
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
 IPAddress = IPv4Address | IPv6Address
 
@@ -33,16 +33,14 @@ class AddressRefusal(StrEnum):
     RESERVED = "reserved"
 
 
-def _v4(*networks: tuple[AddressRefusal, str]) -> list[tuple[IPv4Network, AddressRefusal]]:
-    return [(IPv4Network(text), reason) for reason, texts in networks for text in texts.split()]
-
-
-def _v6(*networks: tuple[AddressRefusal, str]) -> list[tuple[IPv6Network, AddressRefusal]]:
-    return [(IPv6Network(text), reason) for reason, texts in networks for text in texts.split()]
+def _list_networks(
+    *networks: tuple[AddressRefusal, str],
+) -> list[tuple[IPv4Network | IPv6Network, AddressRefusal]]:
+    return [(ip_network(text), reason) for reason, texts in networks for text in texts.split()]
 
 
 # The first network with an address determines the reason.
-_REFUSED_V4 = _v4(
+_REFUSED_V4 = _list_networks(
     (AddressRefusal.METADATA, "169.254.169.254/32 169.254.170.2/32 100.100.100.200/32"),
     (AddressRefusal.METADATA, "168.63.129.16/32 192.0.0.192/32"),
     (AddressRefusal.UNSPECIFIED, "0.0.0.0/8"),
@@ -57,7 +55,7 @@ _REFUSED_V4 = _v4(
     (AddressRefusal.RESERVED, "192.0.0.0/24 192.31.196.0/24 192.52.193.0/24 192.175.48.0/24 240.0.0.0/4"),
 )
 
-_REFUSED_V6 = _v6(
+_REFUSED_V6 = _list_networks(
     (AddressRefusal.METADATA, "fd00:ec2::254/128 fd20:ce::254/128 fd00:42::42/128"),
     (AddressRefusal.UNSPECIFIED, "::/128"),
     (AddressRefusal.LOOPBACK, "::1/128"),
