@@ -242,7 +242,7 @@ def test_the_address_looked_at_is_the_one_connected_to() -> None:
         async with Egress(resolver=resolver, seconds=5) as client:
             backend = client._pool._network_backend
             dialler = DialRecorder()
-            backend._plain = dialler  # type: ignore[union-attr]
+            backend._any_backend = dialler  # type: ignore[union-attr]
             with pytest.raises(Unreachable):
                 await client.send(EgressRequest(url="https://rebinding.example/"))
             first = list(dialler.addresses)

@@ -83,7 +83,7 @@ def tally_changes(
     }
     states = {
         side: [(event_id, getattr(event, side)) for event_id, event in changes.states.items()]
-        for side in ("start", "end", "now")
+        for side in ("start", "end", "current")
     }
     sums = {
         side: [

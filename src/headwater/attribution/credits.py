@@ -108,8 +108,8 @@ class Crediting:
         ages: TouchAges | None = None,
         trained: Mapping[str, IntArray] | None = None,
     ) -> None:
-        """`sources` belong to all touches. Models by age need `ages`, trained models `fitted` weights by
-        source number.
+        """`sources` belong to all touches. Models by age need `ages`, and `trained` models have
+        weights by source number.
         """
         self._paths, self._sources, self._ages = paths, sources, ages
         self._trained = trained or {}

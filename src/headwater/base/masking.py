@@ -49,7 +49,7 @@ class Mask:
         """
 
     def text(self, text: str, limit: int = LONGEST_ERROR) -> str:
-        """Return the first `most` characters of a text, masked."""
+        """Return the first `limit` characters of a text, masked."""
         masked = self.without_values(_PERSONAL.sub(MASKED, mask(text[:_WINDOW])))
         if len(text) > _WINDOW:
             masked = masked[:-_LONGEST_VALUE]  # the cut may have split a value
@@ -108,7 +108,7 @@ class Mask:
 
 
 def mask_fields(fields: Mapping[str, Any], unmasked: frozenset[str], urls: frozenset[str]) -> dict[str, Any]:
-    """Mask a message for display. Values under `kept` stay, URLs under `urls` lose their query, and all
+    """Mask a message for display. Values under `unmasked` stay, URLs under `urls` lose their query, and all
     others are masked, including fields added later.
     """
     return {name: _mask_field(name, value, unmasked, urls) for name, value in fields.items()}

@@ -40,8 +40,8 @@ Endpoints = Mapping[tuple[str, str], ASGIApp]
 def operation_endpoints(
     operations: Iterable[Operation], prefix: str, own_endpoints: Mapping[Operation, ASGIApp]
 ) -> dict[tuple[str, str], ASGIApp]:
-    """Return each operation's endpoint, by method and router path. `own` has the applications of operations
-    without a handler.
+    """Return each operation's endpoint, by method and router path. `own_endpoints` has the applications of
+    operations without a handler.
     """
     return {
         (operation.method, prefix + _router_path(operation)): (

@@ -1,6 +1,6 @@
 """Request errors and their common answer format.
 
-Domain functions raise them; only `respond` turns them into HTTP.
+Domain functions raise them; only the application turns them into HTTP.
 """
 
 from __future__ import annotations

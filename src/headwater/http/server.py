@@ -58,7 +58,7 @@ class Server(uvicorn.Server):
         return await super().on_tick(counter)
 
     def close_overdue(self, current_time: float) -> None:
-        """Close every connection overdue at `now`, on the event loop's clock."""
+        """Close every connection overdue at `current_time`, on the event loop's clock."""
         connections = cast("set[Protocol]", self.server_state.connections)
         overdue = [connection for connection in connections if connection.overdue(current_time)]
         for connection in overdue:

@@ -12,15 +12,15 @@ Answer = TypeVar("Answer")
 
 
 class Shared(Generic[Answer]):
-    """Calls `read` once for all concurrent callers, and again once the answer is `seconds` old."""
+    """Calls `load` once for all concurrent callers, and again once the answer is `seconds` old."""
 
     def __init__(self, load: Callable[[], Awaitable[Answer]], seconds: float = 0.0) -> None:
-        self._read, self._seconds = load, seconds
+        self._load, self._seconds = load, seconds
         self._reading: asyncio.Task[Answer] | None = None
         self._read_at = 0.0
 
     async def get(self) -> Answer:
-        """Return the answer. Raises the errors of `read`."""
+        """Return the answer. Raises the errors of `load`."""
         if self._reading is None or self._is_old(self._reading):
             # Independent of any request, so none pays for it alone or ends it by disconnecting.
             self._reading = asyncio.create_task(self._run(), context=Context())
@@ -31,6 +31,6 @@ class Shared(Generic[Answer]):
 
     async def _run(self) -> Answer:
         try:
-            return await self._read()
+            return await self._load()
         finally:
             self._read_at = time.monotonic()

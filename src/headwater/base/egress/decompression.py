@@ -9,7 +9,7 @@ _PACKED = {"gzip": 31, "x-gzip": 31, "deflate": 15}
 
 
 class BoundedBody:
-    """Collects a body of at most `most` bytes; `cut` is True if there was more, or unpacking failed."""
+    """Collects a body of at most `max_bytes` bytes; `cut` is True if there was more, or unpacking failed."""
 
     def __init__(self, encoding: str, max_bytes: int) -> None:
         bits = _PACKED.get(encoding.strip().lower())

@@ -139,7 +139,7 @@ def make_page(
 
 
 def _empty(position: Position | None) -> Page:
-    """Return an empty page that leads back to the row at `at`: the key is moved past its row by one id."""
+    """Return an empty page that leads back to the row at `position`: the key is moved past it by one id."""
     if position is None:
         return Page([], None, None)
     *key_start, number = position.key

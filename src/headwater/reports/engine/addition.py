@@ -98,16 +98,16 @@ class _Addition:
         if first is None or (not plan.query.by_touch and events.counted_touches is None):
             grouping, members = events.groupings.combine(groups), None
         elif plan.event_sums:
-            members, grouping = first.groupings.combine(groups).distinct_pairs(first.counted_touches.events)
+            members, grouping = first.groupings.combine(groups).distinct_pairs(first.counted_pairs.events)
         elif plan.needs(Measure.CONTACTS) or not plan.credits:
-            grouping, members = first.groupings.combine(groups), first.counted_touches.events
+            grouping, members = first.groupings.combine(groups), first.counted_pairs.events
         else:
             return
         self._by_group.append(self._whole_events(grouping, members, plan.event_sums))
 
     def _add_credit(self, credit: ModelCredit) -> None:
         if self._is_counted is not None:
-            self._is_counted[credit.counted_touches.events] = True
+            self._is_counted[credit.counted_pairs.events] = True
         if self._plan.credits:
             grouping = credit.groupings.combine(self._plan.dimensions)
             self._by_group.append(

@@ -239,7 +239,7 @@ class ModelCredit:
         self.model = model
         self._spread = MODELS[model].share.spread
         self.credited = events.crediting.credit(model)
-        _, self._places, self.counted_touches, self.groupings = events.count_touches(self.credited)
+        _, self._places, self.counted_pairs, self.groupings = events.count_touches(self.credited)
         self._shares_by_measure: dict[Measure, CreditShares] = {}
 
     @cached_property
@@ -248,7 +248,7 @@ class ModelCredit:
         events = self._events
         if events.counted_touches is not None:
             statuses = np.full(events.count, LEFT_OUT_STATUS)
-            statuses[self.counted_touches.events] = COUNTS
+            statuses[self.counted_pairs.events] = COUNTS
             return statuses
         status_without_touch = np.where(events.paths[Column.LENGTHS] == 0, _NO_TOUCH, _OUTSIDE_WINDOW)
         status_without_credit = np.where(events.slices.lengths > 0, _NOT_COUNTED, status_without_touch)
@@ -280,13 +280,13 @@ class ModelCredit:
 
     def _share_conversions(self) -> CreditShares:
         credit = self._get_credit(Measure.CREDITED_EVENTS)
-        converts = self._events.are_conversions[self.counted_touches.events]
+        converts = self._events.are_conversions[self.counted_pairs.events]
         return credit._replace(shares=np.where(converts, credit.shares, 0))
 
     def _share_conversions_of_visits(self) -> CreditShares:
         credit, tag_sets = self._get_credit(Measure.CREDITED_CONVERSIONS), self._events.scope.visit_tag_sets
         assert tag_sets is not None
-        is_of_visits = are_among(tag_sets, self._events.paths[Column.TAG_SETS][self.counted_touches.touches])
+        is_of_visits = are_among(tag_sets, self._events.paths[Column.TAG_SETS][self.counted_pairs.touches])
         return credit._replace(shares=np.where(is_of_visits, credit.shares, 0))
 
     def _share_amounts(self) -> CreditShares:

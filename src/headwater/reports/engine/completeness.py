@@ -1,5 +1,5 @@
 """Data completeness of recent days: the share of a day's final figure that has usually arrived by its age,
-and the expected final figure with an interval, from the Space's own past. Pure.
+and the expected final figure with an interval, from the Space's own past.
 
     arrived at age   0    1    2    3    final    history: days with complete data
     Mon 2 Nov        60   25   10    5     100    85 had arrived by age 1

@@ -157,7 +157,7 @@ def sum_groups(group_sums: GroupSums) -> Sums:
 def compute_figures(
     query: ReportQuery, sums: Sums, total: Sums, columns: Iterable[FigureColumn] | None = None
 ) -> Figures:
-    """Shares are relative to `whole`."""
+    """Shares are relative to `total`."""
     figure_columns = list_columns(query) if columns is None else columns
     return {column: compute_figure(query, column, sums, total) for column in figure_columns}
 

@@ -124,7 +124,7 @@ def make_row(
     total: Sums,
     previous: tuple[Sums, Sums] | None,
 ) -> ReportRow:
-    """`then` has the compared sums and those that shares are relative to."""
+    """`previous` has the compared sums and those that shares are relative to."""
     figures = compute_figures(query, current, total)
     if previous is None:
         return ReportRow(keys, figures)
@@ -243,7 +243,7 @@ async def _make_report(
     current: PeriodSums,
     previous: PeriodSums | None = None,
 ) -> ReportResult:
-    """`then` has the compared period's sums."""
+    """`previous` has the compared period's sums."""
     dimensions = planned.dimensions
     places = await run_in_thread(Ranking(current, dimensions).first) if query.group_by else []
     keys_of = {group: current.keys(group) for group in places}

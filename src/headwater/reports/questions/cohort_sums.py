@@ -190,15 +190,15 @@ class _CohortAddition:
         return CohortSums(GroupSums.join(groups), unattributed, total)
 
     def _sum_credit(self, group: tuple[Dimension, ...]) -> GroupSums:
-        counted_touches = self._credit.counted_touches
-        codes = self._by_event.codes[counted_touches.events]
+        counted_pairs = self._credit.counted_pairs
+        codes = self._by_event.codes[counted_pairs.events]
         grouping = Grouping(codes, self._by_event.size, self._by_event.keys)
         if group:
             grouping = cross_groupings(grouping, self._credit.groupings.combine(group).at_position(KEY))
         revenue = self._credit.sums(Measure.CREDITED_REVENUE, grouping)
-        buying_indexes = np.flatnonzero(self._is_buying[counted_touches.events])
+        buying_indexes = np.flatnonzero(self._is_buying[counted_pairs.events])
         customers = Grouping(grouping.codes[buying_indexes], grouping.size, grouping.keys)
-        _, customers = customers.distinct_pairs(counted_touches.events[buying_indexes])
+        _, customers = customers.distinct_pairs(counted_pairs.events[buying_indexes])
         return grouping.to_group_sums({REVENUE: revenue, CUSTOMERS: _counts(customers)})
 
     def _sum_events(self, selected: IntArray) -> GroupSums:

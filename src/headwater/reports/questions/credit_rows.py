@@ -252,7 +252,7 @@ class SharesByEvent:
         events = ChosenEvents(plan.scope, paths)
         credited = _get_credit(events)
         self._statuses = credited.statuses
-        self._pairs = events.touched.pairs if credit is CreditFilter.TOUCHED else credited.counted_touches
+        self._pairs = events.touched.pairs if credit is CreditFilter.TOUCHED else credited.counted_pairs
         event_shares, self.unit = credited.event_shares()
         self._of_events = self._match_shares(credited, event_shares)
         self._of_amounts = self._match_shares(credited, credited.amount_shares())
@@ -285,7 +285,7 @@ def _get_credit(events: ChosenEvents) -> ModelCredit:
 
 
 def _select_extreme(seconds: IntArray, limit: int, *, largest: bool) -> IntArray:
-    """Return the indexes of the `most` largest or smallest values, and of ties with the last."""
+    """Return the indexes of the `limit` largest or smallest values, and of ties with the last."""
     if largest:
         return np.flatnonzero(seconds >= np.partition(seconds, -limit)[-limit])
     return np.flatnonzero(seconds <= np.partition(seconds, limit - 1)[limit - 1])
