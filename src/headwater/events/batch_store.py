@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, get_args, get_type_hints
 
 import msgspec
 from psycopg import Connection, Cursor
-from psycopg.sql import SQL, Composed, Identifier
+from psycopg.sql import SQL, Identifier
 
 from headwater.database.bulk_values import rows
 from headwater.database.queries import Queries
@@ -131,7 +131,7 @@ def _key_rows(keys: Iterable[Key]) -> str:
     return rows({"event_name": name, "key": key} for name, key in keys)
 
 
-def _compose_record() -> Composed:
+def _compose_record() -> bytes:
     """Compose the statement that stores rows."""
     columns = {name: Identifier(name) for name in EventColumns.__struct_fields__}
     types = {name: _column_type(name, hint) for name, hint in get_type_hints(EventColumns).items()}
@@ -139,10 +139,14 @@ def _compose_record() -> Composed:
         SQL("coalesce(r.{}, false)" if default is False else "r.{}").format(column)
         for column, default in zip(columns.values(), EventColumns.__struct_defaults__, strict=True)
     ]
-    return queries["record"].format(
-        columns=SQL(", ").join(columns.values()),
-        values=SQL(", ").join(values),
-        types=SQL(", ").join(SQL("{} {}").format(columns[name], type_) for name, type_ in types.items()),
+    return (
+        queries["record"]
+        .format(
+            columns=SQL(", ").join(columns.values()),
+            values=SQL(", ").join(values),
+            types=SQL(", ").join(SQL("{} {}").format(columns[name], type_) for name, type_ in types.items()),
+        )
+        .as_bytes()
     )
 
 

@@ -22,9 +22,11 @@ def _list_details(form: LiteralString) -> Composed:
     return SQL(", ").join(SQL(form).format(Identifier(column)) for column in DETAILS)
 
 
-LOAD = queries["load"].format(columns=_list_details("c.{}::text"))
-WRITE = queries["write"].format(
-    columns=_list_details("{}"), values=_list_details("d.{}"), excluded=_list_details("excluded.{}")
+LOAD = queries["load"].format(columns=_list_details("c.{}::text")).as_bytes()
+WRITE = (
+    queries["write"]
+    .format(columns=_list_details("{}"), values=_list_details("d.{}"), excluded=_list_details("excluded.{}"))
+    .as_bytes()
 )
 
 

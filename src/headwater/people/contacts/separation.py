@@ -11,7 +11,7 @@ from psycopg import AsyncConnection
 from psycopg.sql import Identifier
 
 from headwater.database.bulk_values import rows
-from headwater.database.queries import Queries, fetch_all
+from headwater.database.queries import Queries
 from headwater.people.contacts import batch_store
 from headwater.people.contacts.profiles import Profile
 from headwater.people.identity.moves import ContactSplit
@@ -36,7 +36,7 @@ async def fetch_contact_rows(
     connection: AsyncConnection, space_id: int, ids: Collection[int]
 ) -> list[tuple[Any, ...]]:
     values = {"space_id": space_id, "ids": sorted(ids)}
-    return await fetch_all(connection, batch_store.LOAD, values)
+    return await (await connection.execute(batch_store.LOAD, values)).fetchall()
 
 
 async def restore_identifiers(
