@@ -327,7 +327,7 @@ async def _load_left_out(
     if not affected_events:
         return unchanged
     (ids,) = find_left_out([planned.plan], build_paths(affected_events, amounts))
-    return join_left_out([unchanged, left_out.of_events(ids)])
+    return join_left_out([unchanged, left_out.sum_money(ids)])
 
 
 def _list_existing(states: Mapping[int, EventState | None]) -> list[tuple[int, EventState]]:

@@ -322,6 +322,6 @@ def _by_age(sums: PeriodSums, days: int, horizon: int) -> Numbers:
     for index in range(sums.groups.groups):
         day, arrival = sums.keys(index)
         if 1 <= day <= days and arrival <= days:
-            figure = compute_figure(sums.query, column, sums.at(index), sums.share_base)
+            figure = compute_figure(sums.query, column, sums.at(index), sums.base)
             by_age[day - 1, min(max(arrival - day, 0), horizon)] += float(figure or 0)
     return by_age

@@ -94,7 +94,7 @@ class LeftOutAmounts(Struct, frozen=True):
         columns = np.array(sorted(rows), dtype=np.int64).reshape(-1, 4).T
         return cls(kinds, *columns)
 
-    def of_events(self, event_ids: IntArray) -> list[LeftOutMoney]:
+    def sum_money(self, event_ids: IntArray) -> list[LeftOutMoney]:
         places, is_matched = find_positions(self.event_ids, event_ids)
         places = places[is_matched]
         money_rows: list[LeftOutMoney] = []

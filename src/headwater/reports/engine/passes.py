@@ -245,7 +245,7 @@ async def load_left_out(
     ids = np.concatenate([_NO_IDS, *batches])
     if omitted_ids:
         ids = ids[~np.isin(ids, np.fromiter(omitted_ids, dtype=np.int64))]
-    return tuple(amounts.of_events(ids))
+    return tuple(amounts.sum_money(ids))
 
 
 def find_left_out(plans: Sequence[Plan], paths: PathData) -> list[IntArray]:

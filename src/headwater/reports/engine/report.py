@@ -151,10 +151,10 @@ def _unattributed_row(
     for model in query.models:
         has_single_model = len(query.models) == 1
         columns = [column for column in list_columns(query) if has_single_model or column.model == model]
-        figures |= compute_figures(query, current.unattributed(model, reasons), current.share_base, columns)
+        figures |= compute_figures(query, current.unattributed(model, reasons), current.base, columns)
         if previous is not None:
             sums = previous.unattributed(model, reasons)
-            previous_figures |= compute_figures(query, sums, previous.share_base, columns)
+            previous_figures |= compute_figures(query, sums, previous.base, columns)
     if previous is None:
         return ReportRow((), figures)
     return ReportRow((), figures, previous_figures, changes_between(figures, previous_figures))
@@ -259,22 +259,16 @@ async def _make_report(
     return ReportResult(
         columns=list_columns(query),
         rows=tuple(
-            make_row(query, keys[group], current.at(group), current.share_base, compared.get(group))
+            make_row(query, keys[group], current.at(group), current.base, compared.get(group))
             for group in places
         ),
         left_out=max(0, current.groups.groups - len(places)) if query.group_by else 0,
-        total=make_row(
-            query, (), current.total, current.share_base, previous and (previous.total, previous.share_base)
-        ),
+        total=make_row(query, (), current.total, current.base, previous and (previous.total, previous.base)),
         unattributed=make_unattributed(query, current, previous),
         overall=None
         if query.of_touch_dates
         else make_row(
-            query,
-            (),
-            current.overall,
-            current.share_base,
-            previous and (previous.overall, previous.share_base),
+            query, (), current.overall, current.base, previous and (previous.overall, previous.base)
         ),
         event_counts=current.names,
         conversion_names=tuple(
@@ -347,4 +341,4 @@ def _find_compared(
         return {}
     compared_keys = counterparts(current, previous.period, places)
     sums = previous.find(list(compared_keys.values()))
-    return {group: (sums.get(keys, Sums({})), previous.share_base) for group, keys in compared_keys.items()}
+    return {group: (sums.get(keys, Sums({})), previous.base) for group, keys in compared_keys.items()}

@@ -108,7 +108,7 @@ class PeriodSums:
         return None if is_of_touches else self.overall[Sum.EVENTS]
 
     @property
-    def share_base(self) -> Sums:
+    def base(self) -> Sums:
         """The sums that shares are relative to."""
         return self.total if self.query.of_touch_dates else self.overall
 
@@ -174,7 +174,7 @@ class Ranking:
         else:
             column = FigureColumn(self._by, self._query.models[0])
             values = {
-                group: compute_figure(self._query, column, self._sums.at(group), self._sums.share_base)
+                group: compute_figure(self._query, column, self._sums.at(group), self._sums.base)
                 for group in places
             }
         having = [group for group in places if values[group] is not None]
