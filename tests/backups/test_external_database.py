@@ -10,6 +10,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from psycopg.sql import SQL, Identifier
 
 from headwater.cli import main
 from headwater.database import migrator
@@ -70,12 +71,13 @@ def test_nothing_starts_on_a_restore_that_failed(
     assert "drop it first" in refusal("restore", folder / "b.zip")
 
 
+@pytest.mark.parametrize("schema", ["app", "App"])
 def test_tables_in_another_schema_are_restored_where_commands_look(
-    databases: Databases, folder: Path, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+    databases: Databases, folder: Path, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch, schema: str
 ) -> None:
     with psycopg.connect(databases.empty, autocommit=True) as connection:
-        connection.execute("CREATE SCHEMA app")
-    url = f"{databases.empty}&options=-csearch_path%3Dapp"
+        connection.execute(SQL("CREATE SCHEMA {}").format(Identifier(schema)))
+    url = f"{databases.empty}&options=-csearch_path%3D%22{schema}%22"
     migrator.migrate(url)
     databases.use(url)
     result = run("backup", folder, "--verify")

@@ -4,7 +4,7 @@ SELECT c.relname, a.attname
 FROM pg_class c
 JOIN pg_attribute a ON a.attrelid = c.oid AND NOT a.attisdropped
     AND a.attname = CASE c.relname WHEN 'spaces' THEN 'id' ELSE 'space_id' END
-WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p')
+WHERE c.relnamespace = quote_ident(current_schema())::regnamespace AND c.relkind IN ('r', 'p')
   AND NOT (c.relrowsecurity AND EXISTS (SELECT FROM pg_policy p
                                         WHERE p.polrelid = c.oid AND p.polname = 'space'))
 ORDER BY c.relname;
@@ -60,7 +60,7 @@ SELECT c.relname,
             WHEN c.relname = 'audit_entries' THEN 'grant_log'
             ELSE 'grant_table' END AS statement
 FROM pg_class c
-WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p', 'v', 'S')
+WHERE c.relnamespace = quote_ident(current_schema())::regnamespace AND c.relkind IN ('r', 'p', 'v', 'S')
   AND c.relname NOT IN ('installation', 'migrations')
   AND NOT CASE c.relkind
       WHEN 'S' THEN has_sequence_privilege(%(role)s, c.oid, 'USAGE')

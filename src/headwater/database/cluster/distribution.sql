@@ -6,7 +6,7 @@ SELECT c.relname, CASE WHEN p.partmethod = 'h' THEN 'DISTRIBUTED'
                        WHEN p.repmodel = 't' THEN 'REFERENCE' ELSE 'QUEUE' END AS kind
 FROM pg_dist_partition p
 JOIN pg_class c ON c.oid = p.logicalrelid
-WHERE c.relnamespace = current_schema()::regnamespace;
+WHERE c.relnamespace = quote_ident(current_schema())::regnamespace;
 
 -- name: prepare
 -- Process one table after the other on each node, because they refer to each other, and allow the triggers
@@ -17,7 +17,7 @@ SELECT set_config('citus.multi_shard_modify_mode', 'sequential', true),
 -- name: unlogged
 -- Unlogged tables: a Space in them could not be moved while in use.
 SELECT c.relname FROM pg_class c
-WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r'
+WHERE c.relnamespace = quote_ident(current_schema())::regnamespace AND c.relkind = 'r'
   AND c.relpersistence = 'u' AND c.relname = ANY(%(tables)s);
 
 -- name: log_changes
@@ -27,7 +27,7 @@ ALTER TABLE {table} SET LOGGED;
 -- Tables whose triggers count rows. Copied rows are counted already, so the triggers are disabled during the move.
 SELECT DISTINCT c.relname FROM pg_trigger t
 JOIN pg_class c ON c.oid = t.tgrelid
-WHERE NOT t.tgisinternal AND c.relnamespace = current_schema()::regnamespace AND c.relname = ANY(%(tables)s);
+WHERE NOT t.tgisinternal AND c.relnamespace = quote_ident(current_schema())::regnamespace AND c.relname = ANY(%(tables)s);
 
 -- name: disable_triggers
 ALTER TABLE {table} DISABLE TRIGGER USER;
@@ -40,7 +40,7 @@ ALTER TABLE {table} ENABLE TRIGGER USER;
 SELECT c.relname, f.conname, pg_get_constraintdef(f.oid)
 FROM pg_constraint f
 JOIN pg_class c ON c.oid = f.conrelid
-WHERE f.contype = 'f' AND c.relnamespace = current_schema()::regnamespace
+WHERE f.contype = 'f' AND c.relnamespace = quote_ident(current_schema())::regnamespace
   AND (f.conrelid = ANY(%(tables)s::regclass[]) OR f.confrelid = ANY(%(tables)s::regclass[]))
 ORDER BY c.relname, f.conname;
 

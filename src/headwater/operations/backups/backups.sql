@@ -13,7 +13,7 @@ SELECT m.name, m.checksum FROM migrations m ORDER BY m.name;
 -- name: tables
 -- The backed-up tables: unlogged ones hold counts of a minute.
 SELECT c.relname FROM pg_class c
-WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p')
+WHERE c.relnamespace = quote_ident(current_schema())::regnamespace AND c.relkind IN ('r', 'p')
   AND c.relpersistence = 'p'
   AND NOT EXISTS (SELECT FROM pg_depend d
                   WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')
@@ -40,19 +40,19 @@ RESET search_path;
 DO $$
 DECLARE
     target name := current_schema();
-    original name := (SELECT c.relnamespace::regnamespace::text FROM pg_class c
+    original name := (SELECT n.nspname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
                       WHERE c.relname = 'migrations' AND c.relkind = 'r');
 BEGIN
     IF original <> target THEN
         EXECUTE format('DROP SCHEMA %I', target);
-        EXECUTE format('ALTER SCHEMA %s RENAME TO %I', original, target);
+        EXECUTE format('ALTER SCHEMA %I RENAME TO %I', original, target);
     END IF;
 END $$;
 
 -- name: sequences
 -- The sequences of ids that other systems store. Identity columns only number internal rows.
 SELECT c.oid::regclass::text FROM pg_class c
-WHERE c.relkind = 'S' AND c.relnamespace = current_schema()::regnamespace
+WHERE c.relkind = 'S' AND c.relnamespace = quote_ident(current_schema())::regnamespace
   AND NOT EXISTS (SELECT FROM pg_depend d
                   WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid
                     AND d.deptype IN ('a', 'i', 'e'));
