@@ -70,8 +70,8 @@ class Supervisor:
 
     plan: ServePlan
     bound: socket.socket
-    lock: IO[bytes] | None = None
-    """Lock of the data directory, if PostgreSQL is embedded."""
+    lock: IO[bytes]
+    """Lock of the data directory."""
     handover: Handover | None = None
     """State inherited from the previous version."""
     wakeups: Wakeups = field(default_factory=Wakeups)
@@ -245,7 +245,7 @@ class Supervisor:
         ]
         return Handover(
             socket=self.bound.fileno(),
-            lock=None if self.lock is None else self.lock.fileno(),
+            lock=self.lock.fileno(),
             postgresql=None if self.embedded is None else self.embedded.pid,
             reloads=self.record.reloads,
             failures=self.record.failures,
@@ -328,13 +328,10 @@ def _bind(plan: ServePlan, handover: Handover | None, patience: float) -> socket
 
 
 @contextmanager
-def _alone(settings: Settings, handover: Handover | None) -> Generator[IO[bytes] | None]:
+def _alone(settings: Settings, handover: Handover | None) -> Generator[IO[bytes]]:
     """Hold the data directory's lock, which the system releases however the process ends."""
-    if settings.database_url is not None:
-        yield None
-        return
     try:
-        if handover is not None and handover.lock is not None:
+        if handover is not None:
             lock = os.fdopen(handover.lock, "ab")
         else:
             Embedded(settings.data_dir).make_root()

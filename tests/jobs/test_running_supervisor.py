@@ -46,3 +46,16 @@ def test_two_on_one_data_directory(data_dir: Path) -> None:
     second = run_command("serve", "--port", "0", "--data-dir", str(data_dir))
     assert (second.returncode, second.stdout) == (2, "")
     assert "another `headwater serve` runs on" in second.stderr
+
+
+def test_two_on_one_data_directory_with_an_external_database(
+    young_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second would take the first one's counters."""
+    monkeypatch.setenv("HEADWATER_DATABASE_URL", young_url)
+    with CopiedServe(tmp_path / "data", HEADWATER_DATABASE_URL=young_url) as serve:
+        serve.url()
+        second = run_command("serve", "--port", "0", "--data-dir", str(tmp_path / "data"))
+        assert (second.returncode, second.stdout) == (2, "")
+        assert "another `headwater serve` runs on" in second.stderr
+        assert serve.stop() == 0

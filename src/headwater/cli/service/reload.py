@@ -17,13 +17,10 @@ from headwater.operations.terminal.values import seconds
 
 LOOK_SECONDS = 0.05
 PATIENCE_SECONDS = 600.0
-WITHOUT_RECORD = "with HEADWATER_DATABASE_URL send SIGUSR2 to the process of `headwater serve`"
 
 
 def reload(settings: Settings, arguments: Namespace) -> int:
     """Replace the running service's processes, and wait for all of them."""
-    if settings.database_url is not None:
-        raise Failure(WITHOUT_RECORD)
     before = read_record(settings.data_dir)
     if before is None:
         raise Failure(f"no `headwater serve` that can be reloaded runs on {settings.data_dir}")

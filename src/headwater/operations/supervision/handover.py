@@ -36,10 +36,9 @@ class Handover:
     """The state passed to the next program: descriptors and process ids."""
 
     socket: int
-    lock: int | None
-    """None with an external database."""
+    lock: int
     postgresql: int | None
-    """The postmaster's process id; None likewise."""
+    """The postmaster's process id; None with an external database."""
     reloads: int
     failures: int
     processes: tuple[HandedProcess, ...]
@@ -55,9 +54,7 @@ def own_command() -> list[str]:
 
 def become_next(handover: Handover) -> None:
     """Execute the program on disk. Returns only by an exception: OSError if it cannot be run."""
-    descriptors = [handover.socket, *(process.leash for process in handover.processes)]
-    if handover.lock is not None:
-        descriptors.append(handover.lock)
+    descriptors = [handover.socket, handover.lock, *(process.leash for process in handover.processes)]
     reading = _write(asdict(handover))
     try:
         _set_inheritable([reading, *descriptors], True)
@@ -77,9 +74,7 @@ def read_handover(descriptor: int) -> Handover:
         values: dict[str, Any] = json.load(pipe)
     processes = tuple(HandedProcess(**process) for process in values.pop("processes"))
     handover = Handover(**values, processes=processes)
-    _set_inheritable([handover.socket], False)
-    if handover.lock is not None:
-        _set_inheritable([handover.lock], False)
+    _set_inheritable([handover.socket, handover.lock], False)
     return handover
 
 

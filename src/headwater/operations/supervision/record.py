@@ -20,17 +20,15 @@ class ServiceRecord:
     problem: str | None = None
 
 
-def write_record(lock: IO[bytes] | None, record: ServiceRecord) -> None:
-    """Write the record into the lock file that this process holds, if any."""
-    if lock is not None:
-        lock.truncate(0)
-        lock.write(json.dumps(asdict(record)).encode())
-        lock.flush()
+def write_record(lock: IO[bytes], record: ServiceRecord) -> None:
+    """Write the record into the lock file that this process holds."""
+    lock.truncate(0)
+    lock.write(json.dumps(asdict(record)).encode())
+    lock.flush()
 
 
-def erase_record(lock: IO[bytes] | None) -> None:
-    if lock is not None:
-        lock.truncate(0)
+def erase_record(lock: IO[bytes]) -> None:
+    lock.truncate(0)
 
 
 def was_killed(data_dir: Path) -> bool:
