@@ -14,6 +14,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from psycopg.sql import SQL, Identifier
 
 from headwater.base.settings import Settings
 from headwater.cli import main
@@ -38,7 +39,7 @@ from tests.support.sizes import ROOT
 GB = 1024**3
 SERVER = ServerFacts(
     version=180003, version_name="18.3", fsync=True, synchronous_commit=True,
-    full_page_writes=True, checksums=True, keeps_quiet=True, is_standby=False,
+    full_page_writes=True, checksums=True, keeps_quiet=True, is_read_only=False,
     now=datetime(2026, 11, 23, tzinfo=UTC), checkpoint_at=datetime(2026, 11, 22, tzinfo=UTC),
     is_remote=False, is_encrypted=False, is_superuser=False,
 )  # fmt: skip
@@ -105,6 +106,15 @@ def test_a_database_that_does_not_answer(tmp_path: Path) -> None:
     assert [risk.id for risk in risks if risk.fails][:1] == ["database_unreachable"]
 
 
+def test_a_database_that_takes_no_writes(young_url: str, tmp_path: Path) -> None:
+    settings = Settings(database_url=young_url, data_dir=tmp_path)
+    assert "standby" not in {risk.id for risk in inspect(settings, young_url, {})}
+    with psycopg.connect(young_url, autocommit=True) as connection:
+        name = Identifier(connection.info.dbname)
+        connection.execute(SQL("ALTER DATABASE {} SET default_transaction_read_only = on").format(name))
+    assert "standby" in {risk.id for risk in inspect(settings, young_url, {})}
+
+
 def server(**changes: Any) -> DatabaseFacts:
     return replace(DATABASE, server=replace(SERVER, **changes))
 
@@ -117,7 +127,7 @@ def server(**changes: Any) -> DatabaseFacts:
         (server(synchronous_commit=False), ["not_durable"]),
         (server(full_page_writes=False), ["not_durable"]),
         (server(checksums=False), ["no_checksums"]),
-        (server(is_standby=True), ["standby"]),
+        (server(is_read_only=True), ["standby"]),
         (server(version=150009), ["old_postgresql"]),
         (server(version=160000), []),
         (server(is_remote=True), ["database_without_tls"]),

@@ -24,6 +24,7 @@ from psycopg.sql import SQL
 
 from headwater import __version__
 from headwater.database.row_security import protect
+from headwater.database.suitability import explain_unsuitable
 
 LOCK = 0x48454144  # "HEAD": one key for every Headwater process on the database
 LOCK_SECONDS = 1.0
@@ -106,11 +107,12 @@ def read_migration(stem: str, sql: str) -> Migration:
 def migrate(url: str) -> list[str]:
     """Apply the missing migrations and return their names.
 
-    Raises MigrationError if the database began with another schema, if an applied file was edited, if a newer
-    version's migration removed something in use, if a table stays in use for ten minutes, or if the user may
-    not create tables.
+    Raises MigrationError if the database is unsuitable or began with another schema, if an applied file was
+    edited, if a newer version's migration removed something in use, if a table stays in use for ten minutes,
+    or if the user may not create tables.
     """
     with psycopg.connect(url, autocommit=True) as connection:
+        _refuse_unsuitable(connection, url)
         connection.execute("SET statement_timeout = 0")  # the operator may have limited Headwater's user
         connection.execute("SELECT pg_advisory_lock(%s)", (LOCK,))
         _make_ledger(connection)
@@ -130,6 +132,12 @@ def migrate(url: str) -> list[str]:
             _persist(migration.name, lambda migration=migration: _apply(connection, migration))
         _persist("row-level security", lambda: protect(connection))
         return [migration.name for migration in missing_migrations]
+
+
+def _refuse_unsuitable(connection: psycopg.Connection, url: str) -> None:
+    explanation = explain_unsuitable(connection, url)
+    if explanation is not None:
+        raise MigrationError(explanation)
 
 
 def _make_ledger(connection: psycopg.Connection) -> None:

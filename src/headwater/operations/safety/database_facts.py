@@ -30,7 +30,7 @@ class ServerFacts:
     checksums: bool
     keeps_quiet: bool
     """True if the server's log quotes no statements."""
-    is_standby: bool
+    is_read_only: bool
     now: datetime
     checkpoint_at: datetime
     """The last checkpoint, by the database's clock."""

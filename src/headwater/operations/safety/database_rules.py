@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 from headwater.database.migrator import TAKE_ALONG
+from headwater.database.suitability import ON_READ_ONLY, READ_ONLY
 from headwater.operations.backups.records import OLD
 from headwater.operations.safety.database_facts import AccountFacts, BackupFacts, DatabaseFacts, ServerFacts
 from headwater.operations.safety.models import Risk, RiskSeverity
@@ -101,13 +102,13 @@ def _judge_durability(server: ServerFacts) -> Iterator[Risk]:
             "changes by a failing disk go unnoticed, also into backups",
             "stop PostgreSQL and run pg_checksums --enable",
         )
-    if server.is_standby:
+    if server.is_read_only:
         yield Risk(
             "standby",
             RiskSeverity.CRITICAL,
-            "the database is a standby, which takes no writes",
+            READ_ONLY,
             "nothing is acknowledged: senders get 503",
-            "promote it, or point HEADWATER_DATABASE_URL at the primary",
+            ON_READ_ONLY,
         )
 
 

@@ -14,7 +14,7 @@ SELECT current_setting('server_version_num')::int AS version,
            AND current_setting('log_min_duration_statement') = '-1'
            AND current_setting('log_min_duration_sample') = '-1'
            AND current_setting('log_transaction_sample_rate')::float8 = 0 AS keeps_quiet,
-       pg_is_in_recovery() AS is_standby,
+       current_setting('transaction_read_only') = 'on' AS is_read_only,
        clock_timestamp() AS now,
        (SELECT c.checkpoint_time FROM pg_control_checkpoint() c) AS checkpoint_at,
        inet_server_addr() IS NOT NULL

@@ -12,6 +12,7 @@ from headwater.base.settings import Settings
 from headwater.database.cluster.presence import OtherNodeError, require_first_node
 from headwater.database.embedded import Embedded, EmbeddedError
 from headwater.database.installation import UnfinishedRestoreError, require_finished
+from headwater.database.suitability import POOLED, shares_sessions
 from headwater.http.errors import Invalid, Problem
 from headwater.operations.terminal.failure import Failure
 
@@ -33,14 +34,16 @@ def database_url(settings: Settings) -> str:
 
 
 def refuse_unfinished(url: str) -> None:
-    """Raise Failure for an unfinished restore, and for a cluster node other than the first. The next step
-    reports another schema.
+    """Raise Failure for an unfinished restore, a cluster node other than the first, and a pooler that mixes
+    sessions. The next step reports another schema.
     """
     try:
         with (
-            psycopg.connect(url, connect_timeout=CONNECT_SECONDS) as connection,
+            psycopg.connect(url, autocommit=True, connect_timeout=CONNECT_SECONDS) as connection,
             suppress(psycopg.errors.UndefinedTable, psycopg.errors.UndefinedColumn),
         ):
+            if shares_sessions(connection, url):
+                raise Failure(POOLED)
             require_first_node(connection)
             require_finished(connection)
     except (OtherNodeError, UnfinishedRestoreError) as error:

@@ -1,0 +1,55 @@
+"""Databases and connections that no start accepts, with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg.conninfo import make_conninfo
+from psycopg.sql import SQL, Identifier
+
+from headwater.cli import main
+from headwater.database import suitability
+from headwater.database.migrator import MigrationError, migrate
+
+NAME = "unsuitable"
+
+
+@pytest.fixture(params=["LATIN1", "SQL_ASCII"])
+def url(database_url: str, request: pytest.FixtureRequest) -> Iterator[str]:
+    """A database with another encoding."""
+    form = "CREATE DATABASE {} ENCODING {} TEMPLATE template0 LOCALE 'C'"
+    with psycopg.connect(database_url, autocommit=True) as server:
+        server.execute(SQL(form).format(Identifier(NAME), request.param))
+        yield make_conninfo(database_url, dbname=NAME)
+        server.execute(SQL("DROP DATABASE {} WITH (FORCE)").format(Identifier(NAME)))
+
+
+def test_another_encoding(url: str) -> None:
+    with pytest.raises(MigrationError, match="UTF8"):
+        migrate(url)
+
+
+def test_a_database_that_takes_no_writes(young_url: str) -> None:
+    with psycopg.connect(young_url, autocommit=True) as connection:
+        name = Identifier(connection.info.dbname)
+        connection.execute(SQL("ALTER DATABASE {} SET default_transaction_read_only = on").format(name))
+    with pytest.raises(MigrationError, match="default_transaction_read_only"):
+        migrate(young_url)
+
+
+@pytest.mark.parametrize("command", ["migrate", "serve", "api", "worker"])
+def test_a_pooler_that_mixes_sessions(
+    young_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str], command: str,
+) -> None:  # fmt: skip
+    """Such a pooler gives the session of an idle connection to the next one."""
+    migrate(young_url)
+    monkeypatch.setenv("HEADWATER_DATABASE_URL", young_url)
+    monkeypatch.setenv("HEADWATER_DATA_DIR", str(tmp_path))
+    monkeypatch.setattr(suitability, "_fetch_session", lambda _: 4711)
+    arguments = ["--port", "0"] if command in {"serve", "api"} else []
+    assert main([command, *arguments]) == 2
+    assert "pooler" in capsys.readouterr().err
