@@ -96,6 +96,7 @@ async def connect(url: str) -> AsyncConnection:
     try:
         with bounded(connection, CONNECT_SECONDS):
             await connection.execute(queries["watch_client"])
+            await _end_abandoned(connection)
     except BaseException:
         await connection.close()
         raise
@@ -107,6 +108,12 @@ async def _configure(connection: PooledConnection) -> None:
         role = await fetch_one(connection, row_security.queries["role"])
         connection.space_role = row_security.SpaceRole(*role).usable_name
         await connection.execute(queries["bound_session"], {"patience": _milliseconds(DEADLINE_SECONDS)})
+        await _end_abandoned(connection)
+
+
+async def _end_abandoned(connection: AsyncConnection) -> None:
+    """End the sessions that new connections replace, if they wait for a standby."""
+    await connection.execute(queries["end_abandoned"], {"patience": _milliseconds(DEADLINE_SECONDS)})
 
 
 class Database:

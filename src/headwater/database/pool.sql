@@ -11,6 +11,15 @@ SELECT set_config('statement_timeout', %(patience)s::text, false),
 -- End a statement soon after its client has gone.
 SELECT set_config('client_connection_check_interval', '1000', false);
 
+-- name: end_abandoned
+-- End the commits of ended requests that still wait for a synchronous standby. PostgreSQL looks for neither
+-- their clients nor time limits there, so they would take all connections while the standby is away.
+SELECT pg_terminate_backend(a.pid)
+FROM pg_stat_activity a
+WHERE a.datname = current_database() AND a.usename = session_user
+  AND a.application_name = current_setting('application_name')
+  AND a.wait_event = 'SyncRep' AND a.query_start < now() - %(patience)s * interval '1 millisecond';
+
 -- name: bound_statements
 -- Time limits, in milliseconds, for statements and lock waits of this transaction. Not a query, which would
 -- fix the isolation level.

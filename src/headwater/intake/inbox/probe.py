@@ -14,7 +14,7 @@ BYTES = 1_000
 async def takes_writes(url: str) -> bool:
     """Return whether an event can be stored.
 
-    Uses a connection outside the pool, which may be busy, and rolls back.
+    Uses a connection outside the pool, which may be busy, and stores nothing.
     """
     row = {"space_id": 0, "id": -secrets.randbits(40), "payload": secrets.token_hex(BYTES)}
     try:
@@ -22,6 +22,7 @@ async def takes_writes(url: str) -> bool:
             with bounded(connection, SECONDS):
                 async with connection.transaction(force_rollback=True):
                     await connection.execute(queries["try_write"], row)
+                await connection.execute(queries["try_commit"])
     except UNAVAILABLE:
         return False
     return True
