@@ -131,6 +131,22 @@ def test_a_lost_connection_is_replaced(stage: Stage, database_url: str) -> None:
     assert len(stage.values("events", "id")) == 4
 
 
+def test_a_session_that_postgresql_ends_is_replaced(database_url: str) -> None:
+    """PostgreSQL's time limits for transactions are errors of another class than a lost connection."""
+    stop, sessions = threading.Event(), list[int]()
+
+    def lose(connection: psycopg.Connection, _: int) -> bool:
+        sessions.append(connection.info.backend_pid)
+        if len(sessions) == 2:
+            stop.set()
+            return False
+        connection.close()
+        raise psycopg.errors.IdleInTransactionSessionTimeout
+
+    Worker(database_url, stop, [Duty(lambda _: [1], lose)]).run()
+    assert len(set(sessions)) == 2
+
+
 def test_what_fails_for_now_is_tried_ever_later(database_url: str) -> None:
     """Retries at full speed would fill a full disk with their log. Other jobs go on."""
     stop, tries, try_counts = threading.Event(), list[float](), list[int]()

@@ -112,7 +112,7 @@ class Worker:
                         self._turn(connection)
                         failures = 0
                         outage.end()
-            except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+            except psycopg.Error as error:  # also of another class, such as a session ended while idle
                 failures += 1
                 pause = double_pause(FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS, failures)
                 outage.fail(error)
