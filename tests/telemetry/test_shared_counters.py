@@ -14,7 +14,14 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from headwater.base.telemetry.counter_files import DIRECTORY, PROCESS, find_beginning, take_name
+from headwater.base.telemetry.counter_files import (
+    DIRECTORY,
+    FILE_BYTES,
+    PROCESS,
+    find_beginning,
+    reserve_files,
+    take_name,
+)
 from tests.conftest import API
 from tests.support.campaigns import campaign_size
 from tests.support.commands import run_command
@@ -122,3 +129,16 @@ def test_a_name_belongs_to_one_process(tmp_path: Path, monkeypatch: pytest.Monke
         assert take_name() == name
     os.utime(tmp_path / "api-1.3.lock", ns=(0, 7))
     assert find_beginning() == 7
+
+
+def test_files_have_their_space_from_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a full disk, writing to a mapped page without space ends the process."""
+    monkeypatch.setenv(DIRECTORY, str(tmp_path))
+    assert reserve_files("api-1")
+    assert reserve_files("api-1")
+    files = sorted(tmp_path.iterdir())
+    assert [file.name for file in files] == ["counter_api-1.db", "histogram_api-1.db"]
+    for file in files:
+        assert file.stat().st_size == FILE_BYTES <= 512 * file.stat().st_blocks
+    monkeypatch.setenv(DIRECTORY, str(tmp_path / "missing"))
+    assert not reserve_files("api-1")

@@ -17,6 +17,8 @@ DIRECTORY = "PROMETHEUS_MULTIPROC_DIR"
 """Variable with the files' directory, named by the library."""
 PROCESS = "HEADWATER_PROCESS"
 """Variable with a process's name on its machine, such as `worker-1-forwarder`."""
+FILE_BYTES = 1 << 20
+"""Enough for the durations of every route."""
 
 
 def make_directory(folder: Path) -> dict[str, str]:
@@ -52,6 +54,19 @@ def take_name() -> str | None:
     names = chain([name], (f"{name}.{number}" for number in count(2)))
     os.environ[PROCESS] = free_name = next(candidate for candidate in names if _lock(candidate))
     return free_name
+
+
+def reserve_files(name: str) -> bool:
+    """Allocate the space of a process's files, and return False if the disk is full: a process ends when it
+    writes to a mapped page that the disk has no space for.
+    """
+    try:
+        for kind in ("counter", "histogram"):
+            with (Path(os.environ[DIRECTORY]) / f"{kind}_{name}.db").open("ab") as file:
+                file.write(bytes(max(0, FILE_BYTES - file.tell())))
+    except OSError:
+        return False
+    return True
 
 
 def find_beginning() -> int:

@@ -22,7 +22,7 @@ from prometheus_client import (
     values,
 )
 
-from headwater.base.telemetry.counter_files import DIRECTORY, take_name
+from headwater.base.telemetry.counter_files import DIRECTORY, reserve_files, take_name
 
 
 def share_counters(command: str) -> None:
@@ -33,7 +33,7 @@ def share_counters(command: str) -> None:
     lose their counts. Ours are named by process, so a successor reuses the file.
     """
     name = take_name()
-    if name is None:
+    if name is None or not reserve_files(name):
         return
     values.ValueClass = values.MultiProcessValue(lambda: name)  # pyright: ignore[reportUnknownMemberType] # half typed
     starts = Counter("headwater_process_starts", "Starts of processes", ["process"])
