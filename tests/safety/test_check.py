@@ -14,6 +14,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from psycopg.conninfo import make_conninfo
 from psycopg.sql import SQL, Identifier
 
 from headwater.base.settings import Settings
@@ -104,6 +105,20 @@ def test_a_database_that_does_not_answer(tmp_path: Path) -> None:
     url = "postgresql://nobody@127.0.0.1:9/headwater"
     risks = inspect(Settings(database_url=url, data_dir=tmp_path), url, {})
     assert [risk.id for risk in risks if risk.fails][:1] == ["database_unreachable"]
+    assert "refused" in risks[0].subject
+
+
+def test_a_database_that_refuses_the_user(young_url: str, tmp_path: Path) -> None:
+    with psycopg.connect(young_url, autocommit=True) as connection:
+        connection.execute("CREATE ROLE outsider LOGIN PASSWORD 'outside'")
+    try:
+        url = make_conninfo(young_url, user="outsider", password="outside")  # a test's
+        risks = inspect(Settings(database_url=url, data_dir=tmp_path), url, {})
+    finally:
+        with psycopg.connect(young_url, autocommit=True) as connection:
+            connection.execute("DROP ROLE outsider")
+    assert risks[0].id == "database_unreachable"
+    assert "permission denied" in risks[0].subject
 
 
 def test_a_database_that_takes_no_writes(young_url: str, tmp_path: Path) -> None:

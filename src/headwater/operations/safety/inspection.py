@@ -25,8 +25,8 @@ def inspect(settings: Settings, url: str, environ: Mapping[str, str]) -> list[Ri
         with psycopg.connect(url, autocommit=True, connect_timeout=CONNECT_SECONDS) as connection:
             facts = gather_database_facts(connection, is_ours=settings.database_url is None)
             base_url = _fetch_address(connection, facts) or base_url
-    except psycopg.OperationalError:
-        risks.append(_UNREACHABLE)
+    except (psycopg.OperationalError, psycopg.errors.InsufficientPrivilege) as error:
+        risks.append(_describe_unreachable(error))
     if facts is not None:
         risks.extend(judge_database(facts))
     files = gather_file_facts(settings, facts.recorded_folder if facts is not None else None)
@@ -39,10 +39,11 @@ def _fetch_address(connection: psycopg.Connection[Any], facts: DatabaseFacts) ->
     return fetch_service_url(connection) if facts.schema.is_current else None
 
 
-_UNREACHABLE = Risk(
-    "database_unreachable",
-    RiskSeverity.CRITICAL,
-    "the database does not answer",
-    "nothing is acknowledged, and further checks are not possible",
-    "start `headwater serve` or PostgreSQL, and check its log",
-)
+def _describe_unreachable(error: psycopg.Error) -> Risk:
+    return Risk(
+        "database_unreachable",
+        RiskSeverity.CRITICAL,
+        str(error).splitlines()[0],
+        "nothing is acknowledged, and further checks are not possible",
+        "start `headwater serve` or PostgreSQL, and check its log, certificate and Headwater's user",
+    )

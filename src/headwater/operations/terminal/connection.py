@@ -60,6 +60,8 @@ def explain_failures(settings: Settings) -> Generator[None]:
         raise Failure(" ".join(f"{rule.rstrip('.')}." for rule in rules)) from None
     except Problem as error:
         raise Failure(error.message) from None
+    except psycopg.errors.DiskFull as error:
+        raise Failure(f"the database's disk is full ({error.diag.message_primary})") from None
     except psycopg.OperationalError as error:
         raise Failure(_unreachable(settings, error)) from None
     except (psycopg.errors.UndefinedTable, psycopg.errors.UndefinedColumn):
@@ -67,10 +69,11 @@ def explain_failures(settings: Settings) -> Generator[None]:
 
 
 def _unreachable(settings: Settings, error: psycopg.OperationalError) -> str:
-    if settings.database_url:
-        setting, reason = "HEADWATER_DATABASE_URL", str(error).splitlines()[0]
-    else:
-        setting, reason = f"{settings.data_dir}; is `headwater serve` running on it?", "no connection"
+    setting, reason = "HEADWATER_DATABASE_URL", str(error).splitlines()[0]
+    if not settings.database_url:
+        setting, reason = f"{settings.data_dir}", reason.partition("FATAL:")[2].strip()
+        if not reason:
+            setting, reason = f"{setting}; is `headwater serve` running on it?", "no connection"
     return f"cannot reach the database of {setting} ({reason})"
 
 
