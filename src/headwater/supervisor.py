@@ -137,7 +137,7 @@ class Supervisor:
                 embedded.died,
                 self.log,
                 running=True,
-                started=time.monotonic(),
+                started_at=time.monotonic(),
             )
         )
 
@@ -203,10 +203,10 @@ class Supervisor:
         current_time = time.monotonic()
         for process in self.watched:
             if process.running and process.died():
-                process.ended(current_time)
-            if not process.running and process.due <= current_time:
+                process.record_end(current_time)
+            if not process.running and process.due_at <= current_time:
                 process.start(current_time)
-        start_delays = [process.due - current_time for process in self.watched if not process.running]
+        start_delays = [process.due_at - current_time for process in self.watched if not process.running]
         return max(0.0, min(start_delays)) if start_delays else None
 
     def _reload(self) -> None:

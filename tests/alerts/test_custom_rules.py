@@ -372,8 +372,8 @@ def test_a_muted_rule_is_not_announced(rules: Rules, stage: Stage, days: int | N
 
 
 def test_at_most_fifty_rules(rules: Rules, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert stored_rules.MOST == 50
-    monkeypatch.setattr(stored_rules, "MOST", 1)
+    assert stored_rules.MOST_RULES == 50
+    monkeypatch.setattr(stored_rules, "MOST_RULES", 1)
     rules.create(WASTE)
     with pytest.raises(Invalid, match="there are 1, the maximum"):
         rules.create(WASTE)

@@ -58,8 +58,8 @@ def test_it_works(
     held_id = put_destination(connection, space_id, "held")
     late = put_destination(connection, space_id, "active")
     for destination in (held_id, held_id, late):
-        put_delivery(connection, space_id, destination, alerts.LATE * 2)
-    put_request(connection, space_id, alerts.LATE * 2)
+        put_delivery(connection, space_id, destination, alerts.LATE_AFTER * 2)
+    put_request(connection, space_id, alerts.LATE_AFTER * 2)
     connection.execute(
         "INSERT INTO rejected (space_id, id, kind, sender, received_at, payload, reason, detail)"
         " VALUES (%s, nextval('receipt_ids'), 'none', 'api_key', now(), '{}', 'invalid', 'x')",
@@ -123,7 +123,7 @@ def test_what_is_on_time_or_stopped_on_purpose_is_no_alert(
 ) -> None:
     put_delivery(connection, space_id, put_destination(connection, space_id, "active"), timedelta(0))
     paused_id = put_destination(connection, space_id, "paused")
-    put_delivery(connection, space_id, paused_id, alerts.LATE * 2)
+    put_delivery(connection, space_id, paused_id, alerts.LATE_AFTER * 2)
     put_request(connection, space_id, timedelta(seconds=1))
     problems = list_problems()
     connection.execute("DELETE FROM inbox WHERE space_id = %s", (space_id,))
@@ -140,8 +140,8 @@ def test_other_spaces_stay_out(
 def test_the_log_tells_of_a_backlog_and_of_its_end(connection: psycopg.Connection, space_id: int) -> None:
     watch = BacklogWatch()
     late = put_destination(connection, space_id, "active")
-    put_delivery(connection, space_id, late, alerts.LATE * 2)
-    put_request(connection, space_id, alerts.LATE * 2)
+    put_delivery(connection, space_id, late, alerts.LATE_AFTER * 2)
+    put_request(connection, space_id, alerts.LATE_AFTER * 2)
     with capture_logs() as lines:
         watch.look(connection)
         watch.look(connection)

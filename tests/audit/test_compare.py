@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headwater.spaces.audit.entries import AuditChange
-from headwater.spaces.audit.kinds import HIDDEN, HIDDEN_VALUE
+from headwater.spaces.audit.kinds import HIDDEN_COLUMNS, HIDDEN_VALUE
 from headwater.spaces.audit.subjects import compare, queries
 
 VALUES = st.sampled_from([None, "", "a", "b", 1])
@@ -50,7 +50,7 @@ def test_applying_the_changes_gives_what_is_after(
     assert {key: {**row, "secrets": row["secrets"] and HIDDEN_VALUE} for key, row in rows.items()} == expected
 
 
-@pytest.mark.parametrize("kind", HIDDEN)
+@pytest.mark.parametrize("kind", HIDDEN_COLUMNS)
 def test_hidden_columns_exist(kind: str) -> None:
     statement = queries[kind].as_string()
-    assert all(f".{column}" in statement for column in HIDDEN[kind])  # type: ignore[index]
+    assert all(f".{column}" in statement for column in HIDDEN_COLUMNS[kind])  # type: ignore[index]

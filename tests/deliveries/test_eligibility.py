@@ -117,7 +117,7 @@ def test_the_platforms_limit_of_age() -> None:
      (300, 86_400, 86_160), (0, 0, None)],
 )  # fmt: skip
 def test_an_event_of_the_future_waits(limit: float, seconds_early: float, waits: float | None) -> None:
-    platform = change_platform(PLATFORM, limits=Limits(batch=1, age=7 * DAY, ahead=limit))
+    platform = change_platform(PLATFORM, limits=Limits(batch=1, age=7 * DAY, future=limit))
     conversion = msgspec.structs.replace(CONVERSION, **age_columns(-seconds_early))
     delivery = PendingDelivery(id=1, attempts=0, queued_at=NOW, conversion=conversion)
     decision = decide(delivery, platform, DESTINATION, NOW)

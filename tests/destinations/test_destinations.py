@@ -129,7 +129,7 @@ def test_what_is_wrong_is_named(api: Api, body: dict[str, Any], errors: dict[str
 
 
 def test_a_space_has_so_many(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(destinations, "MOST", 1)
+    monkeypatch.setattr(destinations, "MOST_DESTINATIONS", 1)
     create(api)
     assert "at most 1 destinations" in refusal(api, DESCRIBED)["platform"][0]
 

@@ -36,7 +36,7 @@ LOCAL: Mapping[tuple[str, str], list[str]] = {
     ("headwater.forwarding.destinations.inputs", "pattern"): [],  # of a platform, found as name_pattern
     ("headwater.http.inputs.account_settings", "pattern"): [],  # found in the platforms' settings
     ("headwater.forwarding.deliveries.id_forms", "pattern"): [form.pattern for form in FORMS.values()],
-    ("headwater.intake.imports.spend_reader", "plain"): [
+    ("headwater.intake.imports.spend_reader", "plain_form"): [
         "\t".join([r"[0-9]{1,12}(?:\.[0-9]{1,6})?", *["[0-9]{1,15}"] * 2, r"\\N"])
     ],
 }

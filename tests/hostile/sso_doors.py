@@ -11,7 +11,7 @@ from joserfc.jwk import KeySet
 
 from headwater.console.logout import read_logout_token
 from headwater.spaces.sso.documents import _is_plain_url, read_key_document, read_metadata
-from headwater.spaces.sso.id_tokens import LONGEST_TOKEN, Expected, check_id_token, check_logout_token
+from headwater.spaces.sso.id_tokens import LONGEST_TOKEN, ExpectedClaims, check_id_token, check_logout_token
 from headwater.spaces.sso.identities import read_account
 from headwater.spaces.sso.providers import ProviderSettings
 from headwater.spaces.sso.sign_in import open_pending
@@ -20,7 +20,7 @@ from tests.hostile.growth import Door
 KB = 1024
 DOCUMENT, HEADERS = 64 * KB, 32 * KB
 ISSUER = "https://id.example"
-EXPECTED = Expected(ISSUER, "client", 1_800_000_000.0)
+EXPECTED = ExpectedClaims(ISSUER, "client", 1_800_000_000.0)
 SETTINGS = ProviderSettings("Acme", ("acme.example",), required={"hd": "acme.example"})
 _NO_KEYS: Any = KeySet([])
 

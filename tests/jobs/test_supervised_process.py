@@ -18,8 +18,8 @@ def process() -> SupervisedProcess:
 def end_after(process: SupervisedProcess, seconds: float) -> float:
     """Start it, let it end, and return the delay until its restart."""
     process.start(100.0)
-    process.ended(100.0 + seconds)
-    return process.due - (100.0 + seconds)
+    process.record_end(100.0 + seconds)
+    return process.due_at - (100.0 + seconds)
 
 
 def test_it_works(process: SupervisedProcess) -> None:

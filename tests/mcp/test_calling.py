@@ -16,7 +16,7 @@ from psycopg_pool import PoolTimeout
 from headwater.assistants.mcp.coercion import tidy
 from headwater.assistants.mcp.schemas import LONG_LISTS, outline, short_arguments
 from headwater.assistants.mcp.tool import Tool
-from headwater.assistants.mcp.tool_calls import AWAY, TOO_LONG, call_tool
+from headwater.assistants.mcp.tool_calls import DATABASE_AWAY, TOO_LONG, call_tool
 from headwater.events.accepted import EVENT_NAMES
 from headwater.http.errors import Conflict, Invalid, NotFound, RateLimited
 from tests.mcp.assistants import Assistant
@@ -42,8 +42,8 @@ def fail(error: Exception, *, writes: bool = False) -> CallToolResult:
         (Conflict("Several.", contact_ids=[1, 2]), 'Several.\n{"contact_ids":[1,2]}'),
         (RateLimited(5), "Too many requests: the rate limit of this operation is used up."),
         (QueryCanceled("x"), TOO_LONG),
-        (AdminShutdown("x"), AWAY),
-        (PoolTimeout("x"), AWAY),
+        (AdminShutdown("x"), DATABASE_AWAY),
+        (PoolTimeout("x"), DATABASE_AWAY),
     ],
 )
 def test_it_works(error: Exception, message: str) -> None:
@@ -55,7 +55,7 @@ def test_it_works(error: Exception, message: str) -> None:
 
 def test_a_write_that_waits_too_long_can_be_repeated() -> None:
     (content,) = fail(QueryCanceled("x"), writes=True).content
-    assert content.model_dump()["text"] == AWAY
+    assert content.model_dump()["text"] == DATABASE_AWAY
 
 
 @pytest.mark.parametrize("error", [KeyError("secret"), UniqueViolation("Key (email)=(a@b.c)")])

@@ -14,7 +14,7 @@ from jsonschema_rs import Draft202012Validator, meta
 
 from headwater.assistants.mcp.schemas import LONG_LISTS
 from headwater.assistants.mcp.server import VERSION
-from headwater.assistants.mcp.tool_calls import AWAY, STORED_TEXT
+from headwater.assistants.mcp.tool_calls import DATABASE_AWAY, STORED_TEXT
 from headwater.assistants.mcp.tools import TOOLS
 from tests.mcp.assistants import BY_NAME, Assistant, initialize
 from tests.support.campaigns import campaign_size
@@ -221,7 +221,7 @@ def test_a_resource_that_waits_too_long_says_what_to_do(assistant: Assistant, da
     with psycopg.connect(database_url) as lock_connection:
         lock_connection.execute("LOCK TABLE spend IN ACCESS EXCLUSIVE MODE")
         error = assistant.message("resources/read", {"uri": "trk://space"})["error"]
-    assert error == {"code": -32603, "message": AWAY}
+    assert error == {"code": -32603, "message": DATABASE_AWAY}
 
 
 ARGUMENTS = st.dictionaries(

@@ -140,6 +140,6 @@ def test_only_so_many_are_remembered(internet: Internet, monkeypatch: pytest.Mon
             url = new_url()
             serve(internet, url, page(document(url)))
             await clients.fetch(url)
-        assert len(clients._known) == 3
+        assert len(clients._entries) == 3
 
     run_with_clients(internet, act)

@@ -11,7 +11,7 @@ from headwater.base.egress.calls import bearer, make_json_call
 from headwater.base.egress.models import EgressRequest, EgressResponse
 from headwater.forwarding.platforms.amounts import as_text
 from headwater.forwarding.platforms.models import Conversion, Destination, Verdict
-from headwater.forwarding.platforms.payload_parts import present, value_fields
+from headwater.forwarding.platforms.payload_parts import drop_empty, value_fields
 from headwater.forwarding.platforms.platform import DAY, Limits, Platform
 from headwater.forwarding.platforms.responses import by_status
 from headwater.forwarding.platforms.settings import ConsentSettings
@@ -38,7 +38,7 @@ class Acme(Platform):
     kept_fields = frozenset({"name", "id", "value", "currency"})
 
     def build(self, conversion: Conversion, destination: Destination) -> dict[str, Any]:
-        return present(
+        return drop_empty(
             name=self.find_name(conversion, destination),
             id=conversion.dedup_id,
             email=conversion.person.email,

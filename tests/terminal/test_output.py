@@ -56,7 +56,9 @@ def test_notes_leave_standard_output_alone(capsys: pytest.CaptureFixture[str]) -
 
 
 def test_columns_that_end_at_one_edge() -> None:
-    assert align([["source", "sum"], ["a", "1,000.00"]], right=(1,)) == ("source       sum\na       1,000.00")
+    assert align([["source", "sum"], ["a", "1,000.00"]], right_columns=(1,)) == (
+        "source       sum\na       1,000.00"
+    )
 
 
 def test_sections() -> None:

@@ -118,7 +118,7 @@ def test_steps_are_what_it_costs(name: str) -> None:
 
     pace = measure_pace()
     seconds = cpu(run) / max(1.0, pace, measure_pace())
-    assert seconds < max(MAX_STEPS - budget._left, 2000) * STEP_SECONDS
+    assert seconds < max(MAX_STEPS - budget._steps_left, 2000) * STEP_SECONDS
 
 
 def test_all_own_functions_are_tried() -> None:

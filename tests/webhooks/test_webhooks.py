@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from headwater.base.settings import Settings
-from headwater.intake.webhooks.deliveries import KEPT
+from headwater.intake.webhooks.deliveries import KEPT_DELIVERIES
 from tests.conftest import Running, run_application
 from tests.support.factories import make_stage
 from tests.support.reading_fixtures import Api
@@ -277,7 +277,7 @@ def test_the_last_200_are_kept(webhooks: Hooks) -> None:
         (hook.stage.space_id, [hook.id, other_hook.id]),
     )
     hook.deliver({"email": "ada@example.com"})
-    assert len(hook.deliveries("id")) == KEPT
+    assert len(hook.deliveries("id")) == KEPT_DELIVERIES
     assert hook.deliveries("detail")[-1] == "The body became purchase."
     assert hook.deliveries("detail")[0] == "52"
     assert len(other_hook.deliveries("id")) == 250

@@ -8,7 +8,7 @@ from typing import Any
 import structlog
 from psycopg import Connection
 
-from headwater.alerts.problems import LATE, queries
+from headwater.alerts.problems import LATE_AFTER, queries
 from headwater.database.jobs.duties import Duty
 from headwater.intake.inbox.queue import find_late_spaces
 
@@ -25,22 +25,24 @@ class BacklogWatch:
     """Log each backlog when it begins and when it ends."""
 
     def __init__(self) -> None:
-        self._known: set[tuple[int, int | None]] = set()
+        self._logged_queues: set[tuple[int, int | None]] = set()
 
     def look(self, connection: Connection[Any]) -> list[int]:
         """Return no Spaces: they need no further work."""
         late_queues: dict[tuple[int, int | None], datetime] = {
             (space_id, destination_id): since
             for space_id, destination_id, since in connection.execute(
-                queries["late_destinations"], {"late": LATE}
+                queries["late_destinations"], {"late": LATE_AFTER}
             )
         }
-        late_queues |= {(space, None): since for space, since in find_late_spaces(connection, LATE).items()}
-        for late_key in late_queues.keys() - self._known:
+        late_queues |= {
+            (space, None): since for space, since in find_late_spaces(connection, LATE_AFTER).items()
+        }
+        for late_key in late_queues.keys() - self._logged_queues:
             log.warning("queue behind", **_log_values(late_key), since=late_queues[late_key].isoformat())
-        for late_key in self._known - late_queues.keys():
+        for late_key in self._logged_queues - late_queues.keys():
             log.warning("queue caught up", **_log_values(late_key))
-        self._known = set(late_queues)
+        self._logged_queues = set(late_queues)
         return []
 
 

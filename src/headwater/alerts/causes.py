@@ -48,9 +48,9 @@ class CauseEvidence(Struct, frozen=True):
     counts: SpaceCounts
     at: datetime
 
-    def values(self, judgement: Judgement, **more: Any) -> dict[str, Any]:
+    def values(self, judgement: Judgement, **other_values: Any) -> dict[str, Any]:
         since = self.at - timedelta(hours=judgement.steps) - LATELY
-        return {"space_id": self.space.id, "since": since, "until": self.at, "most": MOST, **more}
+        return {"space_id": self.space.id, "since": since, "until": self.at, "most": MOST, **other_values}
 
 
 async def name_title(evidence: CauseEvidence, judgement: Judgement) -> str:
@@ -114,9 +114,9 @@ async def _explain_visits(evidence: CauseEvidence, judgement: Judgement) -> str:
     orders = evidence.counts.orders
     number = orders.total(judgement.steps) if orders is not None else 0
     if judgement.is_severe:
-        still = f" while {number:,} order{'s' * (number != 1)} arrived" if number else ""
+        contrast = f" while {number:,} order{'s' * (number != 1)} arrived" if number else ""
         return (
-            f"Almost no page sends visits{still}. The tag was probably removed from the pages, or its "
+            f"Almost no page sends visits{contrast}. The tag was probably removed from the pages, or its "
             "address does not respond."
         )
     return (
@@ -221,8 +221,8 @@ async def _explain_rejections(evidence: CauseEvidence, judgement: Judgement) -> 
 
 async def _explain_failures(evidence: CauseEvidence, judgement: Judgement) -> str:
     values = evidence.values(judgement, destination_id=int(judgement.subject))
-    failed, expired = await fetch_one(evidence.connection, queries["failures"], values)
-    if failed >= expired:
+    failed_count, expired_count = await fetch_one(evidence.connection, queries["failures"], values)
+    if failed_count >= expired_count:
         return "The platform refuses most events: see its responses in the list of deliveries."
     return "Most of these deliveries expired: the events became too old before the platform accepted them."
 

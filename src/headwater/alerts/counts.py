@@ -29,7 +29,7 @@ MOST_STORED = 2**63 - 1
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 KEEP_COUNTS = timedelta(days=45)
 """Five weeks, the longest judged period, and a day."""
-LATE = DAY
+LATE_ARRIVALS = DAY
 """Reports and conversions may arrive this long after their hour."""
 LATE_VERDICTS = timedelta(seconds=LONGEST)
 """Platforms may give their verdict on a delivery this long after its hour."""
@@ -38,7 +38,7 @@ OF_DAYS = ("day_orders", "day_revenue")
 _BY_RECEIPT = ("visits", "touches", "rejected", "repeated")
 _OF_DELIVERIES = (
     ("deliveries", ["finished", "failed"], LATE_VERDICTS),
-    ("identifiers", ["conversions", "unmatched"], LATE),
+    ("identifiers", ["conversions", "unmatched"], LATE_ARRIVALS),
 )
 """Statements, their measures, and how far back they are counted again."""
 _VERDICT_PLATFORMS = [name for name, platform in PLATFORMS.items() if platform.verdict_reasons]
@@ -83,11 +83,11 @@ async def read_figures(
 async def count_deliveries(
     connection: AsyncConnection, space: Space, watch: SpaceWatch, until: datetime
 ) -> None:
-    for name, measures, late in _OF_DELIVERIES:
+    for name, measures, lateness in _OF_DELIVERIES:
         values = {
             "space_id": space.id,
             "zone": space.timezone,
-            "start": first_hour(watch, until, late),
+            "start": first_hour(watch, until, lateness),
             "measures": measures,
             "verdict_platforms": _VERDICT_PLATFORMS,
         }
@@ -95,9 +95,9 @@ async def count_deliveries(
         await connection.execute(queries[name], values)
 
 
-def first_hour(watch: SpaceWatch, until: datetime, late: timedelta = LATE) -> datetime:
+def first_hour(watch: SpaceWatch, until: datetime, lateness: timedelta = LATE_ARRIVALS) -> datetime:
     """Return the midnight where recomputing starts."""
-    lookback = late if watch.has_counted else KEEP_COUNTS
+    lookback = lateness if watch.has_counted else KEEP_COUNTS
     start = min(watch.judged_until, until) - lookback
     return start.replace(hour=0, minute=0, second=0, microsecond=0)
 

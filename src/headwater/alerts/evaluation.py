@@ -129,9 +129,9 @@ class _HourJudge:
         self._table, self._history = table, history
         self._choices: Mapping[Rule, RuleChoice] = {}
 
-    async def run(self, begun: datetime, until: datetime) -> None:
+    async def run(self, start: datetime, until: datetime) -> None:
         self._choices = await watches.read_choices(self._connection, self._space.id)
-        end = begun + HOUR
+        end = start + HOUR
         while end <= until:
             counts = self._table.at_hour(end)
             evidence = CauseEvidence(self._connection, self._space, counts, _instant(end, self._space))
@@ -139,13 +139,13 @@ class _HourJudge:
             if end.hour == 0:
                 days = self._table.at_day(end)
                 await self._take(evidence, judge_day(days, self._alertness(end, DAY)), end, DAY)
-            await self._history.expire(evidence.at, _off(self._choices))
+            await self._history.expire(evidence.at, _list_disabled(self._choices))
             end += HOUR
 
     def _alertness(self, end: datetime, step: timedelta) -> Alertness:
         return Alertness(
             {rule: choice.sensitivity for rule, choice in self._choices.items()},
-            _off(self._choices),
+            _list_disabled(self._choices),
             {
                 key: max((end - alert.began) // step, 1)
                 for key, alert in self._history.open.items()
@@ -153,7 +153,7 @@ class _HourJudge:
             },
             {
                 key: max((end - local(ended_at, self._space)) // step, 1)
-                for key, ended_at in self._history.ended.items()
+                for key, ended_at in self._history.end_times.items()
             },
         )
 
@@ -184,7 +184,7 @@ class _HourJudge:
             await self._history.take(sign, evidence.at)
 
 
-def _off(choices: Mapping[Rule, RuleChoice]) -> frozenset[Rule]:
+def _list_disabled(choices: Mapping[Rule, RuleChoice]) -> frozenset[Rule]:
     return frozenset(rule for rule, choice in choices.items() if not choice.is_on)
 
 

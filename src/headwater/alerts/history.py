@@ -29,7 +29,7 @@ NEW_USUAL = timedelta(days=7)
 """An alert about figures ends at this age: the new level counts as normal."""
 KEEP_ALERTS = timedelta(days=400)
 NOW_USUAL = "This has lasted a week and now counts as normal."
-MOST = 500
+MOST_ALERTS = 500
 MOST_STEPS = 2_000
 
 
@@ -98,7 +98,7 @@ class AlertHistory:
 
     async def load(self, current_time: datetime) -> None:
         cursor = self._connection.cursor(row_factory=class_row(StoredAlert))
-        values = {"space_id": self._space_id, "lately": current_time - REOPEN_WITHIN, "most": MOST}
+        values = {"space_id": self._space_id, "lately": current_time - REOPEN_WITHIN, "most": MOST_ALERTS}
         for alert in await fetch_all(cursor, queries["open"], values):
             self._alerts[alert.key] = alert
 
@@ -107,7 +107,7 @@ class AlertHistory:
         return {key: alert for key, alert in self._alerts.items() if alert.ended_at is None}
 
     @property
-    def ended(self) -> dict[tuple[Rule, str], datetime]:
+    def end_times(self) -> dict[tuple[Rule, str], datetime]:
         return {key: alert.ended_at for key, alert in self._alerts.items() if alert.ended_at is not None}
 
     async def take(self, sign: Sign, moment: datetime) -> None:
@@ -129,12 +129,12 @@ class AlertHistory:
         else:
             await self._go_on(alert, sign, moment)
 
-    async def expire(self, moment: datetime, off: Collection[Rule]) -> None:
+    async def expire(self, moment: datetime, disabled_rules: Collection[Rule]) -> None:
         """End alerts with rules off, or about figures no longer judged."""
         for alert in list(self.open.values()):
             is_over = alert.rule in OF_COUNTS and moment - alert.opened_at > NEW_USUAL + REOPEN_WITHIN
-            if is_over or alert.rule in off:
-                reason = "The rule was turned off." if alert.rule in off else NOW_USUAL
+            if is_over or alert.rule in disabled_rules:
+                reason = "The rule was turned off." if alert.rule in disabled_rules else NOW_USUAL
                 sign = Sign(
                     alert.rule,
                     alert.subject,
@@ -271,7 +271,7 @@ class AlertRow(Struct, frozen=True):
 
 
 async def list_history(
-    connection: AsyncConnection, space_id: int, *, is_open: bool, limit: int = MOST
+    connection: AsyncConnection, space_id: int, *, is_open: bool, limit: int = MOST_ALERTS
 ) -> list[AlertRow]:
     """Return the newest first."""
     cursor = connection.cursor(row_factory=class_row(AlertRow))

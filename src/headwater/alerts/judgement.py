@@ -22,7 +22,7 @@ WINDOWS = (1, 2, 3, 4, 6, 8, 12, 24, 48, 72, 120, LONGEST_WINDOW)
 """Judged periods, in hours."""
 WINDOWS_OF_DAYS = (1, 2, 3)
 WINDOWS_OF_FAULTS = (1, 4, 12, 24)
-ENOUGH = 11.0
+LEAST_EXPECTED = 11.0
 """Judge a period only if this count is expected."""
 PLENTY = 120.0
 """Above this count a longer period adds no certainty."""
@@ -30,7 +30,7 @@ NOISE = 0.1
 """The relative deviation of counts besides chance."""
 SETTLED = 8.0
 """Added to both sides of a ratio so that small counts do not decide it."""
-GONE = 0.1
+STOPPED_BELOW = 0.1
 """Below this fraction of the expected count, events have stopped rather than fallen."""
 DEVIATIONS = {Sensitivity.LOW: 6.5, Sensitivity.NORMAL: 4.5, Sensitivity.HIGH: 4.0}
 REMAINDER = {Sensitivity.LOW: 0.3, Sensitivity.NORMAL: 0.5, Sensitivity.HIGH: 0.65}
@@ -104,11 +104,11 @@ def judge_day(counts: DayCounts, alertness: Alertness) -> list[Judgement]:
 class _Sum(Struct, frozen=True):
     parts: tuple[CountSeries, ...]
 
-    def total(self, steps: int, back: int = 0) -> float:
-        return sum(series.total(steps, back) for series in self.parts)
+    def total(self, steps: int, steps_back: int = 0) -> float:
+        return sum(series.total(steps, steps_back) for series in self.parts)
 
-    def usual(self, steps: int, back: int = 0) -> UsualRange | None:
-        ranges = [series.usual(steps, back) for series in self.parts]
+    def usual(self, steps: int, steps_back: int = 0) -> UsualRange | None:
+        ranges = [series.usual(steps, steps_back) for series in self.parts]
         usual_ranges = [range_ for range_ in ranges if range_ is not None]
         if not usual_ranges:
             return None
@@ -119,16 +119,16 @@ class _Sum(Struct, frozen=True):
 class _Rest(Struct, frozen=True):
     """A count without one of its parts."""
 
-    whole: CountSeries | _Sum | None
+    total_series: CountSeries | _Sum | None
     part: CountSeries
 
-    def total(self, steps: int, back: int = 0) -> float:
-        total = self.whole.total(steps, back) if self.whole else 0
-        return max(total - self.part.total(steps, back), 0)
+    def total(self, steps: int, steps_back: int = 0) -> float:
+        total = self.total_series.total(steps, steps_back) if self.total_series else 0
+        return max(total - self.part.total(steps, steps_back), 0)
 
-    def usual(self, steps: int, back: int = 0) -> UsualRange | None:
-        usual_total = self.whole.usual(steps, back) if self.whole else None
-        usual_part = self.part.usual(steps, back)
+    def usual(self, steps: int, steps_back: int = 0) -> UsualRange | None:
+        usual_total = self.total_series.usual(steps, steps_back) if self.total_series else None
+        usual_part = self.part.usual(steps, steps_back)
         if usual_total is None or usual_part is None:
             return None
         middle = max(usual_total.middle - usual_part.middle, 0.0)
@@ -150,18 +150,18 @@ def _fall(
         usual_range = series.usual(steps) if steps <= longest else None
         if usual_range is None:
             break
-        expected = usual_range.middle
-        if expected >= ENOUGH:
-            expected *= _level(series, steps, age) * _ratio(control, steps)
-        if expected < ENOUGH:
+        expected_count = usual_range.middle
+        if expected_count >= LEAST_EXPECTED:
+            expected_count *= _level(series, steps, age) * _ratio(control, steps)
+        if expected_count < LEAST_EXPECTED:
             continue
         judgement = _judge_fall(
-            rule, subject, (steps, series.total(steps)), usual_range, expected, alertness.of(rule)
+            rule, subject, (steps, series.total(steps)), usual_range, expected_count, alertness.of(rule)
         )
         if judgement.is_out or age:
             return judgement
         shortest = shortest or judgement
-        if expected >= PLENTY:
+        if expected_count >= PLENTY:
             break
     return shortest
 
@@ -171,13 +171,13 @@ def _judge_fall(
     subject: str,
     count: tuple[int, int],
     usual: UsualRange,
-    expected: float,
+    expected_count: float,
     sensitivity: Sensitivity,
 ) -> Judgement:
     steps, observed = count
     is_out = (
-        observed <= REMAINDER[sensitivity] * expected
-        and _deviation(observed, expected) <= -DEVIATIONS[sensitivity]
+        observed <= REMAINDER[sensitivity] * expected_count
+        and _deviation(observed, expected_count) <= -DEVIATIONS[sensitivity]
     )
     return Judgement(
         rule,
@@ -186,8 +186,8 @@ def _judge_fall(
         observed,
         usual,
         is_out,
-        observed >= RECOVERED * expected,
-        observed <= GONE * expected,
+        observed >= RECOVERED * expected_count,
+        observed <= STOPPED_BELOW * expected_count,
     )
 
 
@@ -229,11 +229,11 @@ def _share(
     if total is None or numerator is None:
         return None
     sensitivity, age = alertness.of(rule), alertness.age(rule, subject)
-    steps = next((window for window in WINDOWS if total.total(window) >= ENOUGH), None)
+    steps = next((window for window in WINDOWS if total.total(window) >= LEAST_EXPECTED), None)
     if (
         steps is None
         or steps > alertness.longest(rule, subject)
-        or total.total(672, steps + age) < 4 * ENOUGH
+        or total.total(672, steps + age) < 4 * LEAST_EXPECTED
     ):
         return None
     number = total.total(steps)
@@ -253,7 +253,7 @@ def _usual_share(numerator: CountSeries, total: CountSeries, back: int) -> Usual
     weeks = [
         numerator.total(168, back + 168 * week) / number
         for week in range(4)
-        if (number := total.total(168, back + 168 * week)) >= ENOUGH
+        if (number := total.total(168, back + 168 * week)) >= LEAST_EXPECTED
     ]
     return UsualRange(min([middle, *weeks]), middle, max([middle, *weeks]))
 
@@ -269,7 +269,7 @@ def _level(series: CountSeries, steps: int, age: int) -> float:
         usual_range = series.usual(before, hours_back)
         if usual_range is None:
             return 1.0
-        if before >= min(steps, 24) and (usual_range.middle >= 2 * ENOUGH or before >= 24):
+        if before >= min(steps, 24) and (usual_range.middle >= 2 * LEAST_EXPECTED or before >= 24):
             ratio = (series.total(before, hours_back) + SETTLED) / (usual_range.middle + SETTLED)
             return min(1.0, ratio)
     return 1.0
@@ -291,4 +291,6 @@ def _deviation(observed: float, expected: float) -> float:
 
 
 def _select_enabled(judged: Iterable[Judgement | None], alertness: Alertness) -> list[Judgement]:
-    return [subject for subject in judged if subject is not None and subject.rule not in alertness.off]
+    return [
+        subject for subject in judged if subject is not None and subject.rule not in alertness.disabled_rules
+    ]

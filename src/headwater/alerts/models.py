@@ -60,7 +60,7 @@ class Alertness(Struct, frozen=True):
     """A Space's rule settings and its recent alerts."""
 
     sensitivity: Mapping[Rule, Sensitivity] = field(default_factory=dict[Rule, Sensitivity])
-    off: frozenset[Rule] = frozenset()
+    disabled_rules: frozenset[Rule] = frozenset()
     open_for: Mapping[tuple[Rule, str], int] = field(default_factory=dict[tuple[Rule, str], int])
     """Hours or days since each open alert began."""
     well_for: Mapping[tuple[Rule, str], int] = field(default_factory=dict[tuple[Rule, str], int])

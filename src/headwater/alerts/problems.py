@@ -19,7 +19,7 @@ from headwater.spaces.keys import EXPIRY_NOTICE
 
 queries = Queries(__name__, "problems.sql")
 
-LATE = timedelta(minutes=5)
+LATE_AFTER = timedelta(minutes=5)
 """Waiting work older than this is late: it normally takes seconds."""
 MOST_COUNTED = 10_000
 _FAULTS = {
@@ -127,7 +127,7 @@ async def list_alerts(connection: AsyncConnection, space_id: int) -> list[Alert]
 
 
 async def list_problems(connection: AsyncConnection, space_id: int) -> list[Alert]:
-    values = {"space_id": space_id, "late": LATE, "most": MOST_COUNTED, "forgotten": FORGOTTEN}
+    values = {"space_id": space_id, "late": LATE_AFTER, "most": MOST_COUNTED, "forgotten": FORGOTTEN}
     values |= {"notice": EXPIRY_NOTICE}
     cursor = connection.cursor(row_factory=dict_row)
     rows: list[dict[str, Any]] = await fetch_all(cursor, queries["problems"], values)

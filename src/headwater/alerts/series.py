@@ -36,17 +36,17 @@ class CountSeries(Struct, frozen=True):
         totals = list(accumulate(counts, initial=0))
         return cls(totals, len(totals) - 1, week, began)
 
-    def total(self, steps: int, back: int = 0) -> int:
+    def total(self, steps: int, steps_back: int = 0) -> int:
         """Sum `steps` counts, ending `back` steps before the end."""
-        last = max(self.end - back, 0)
+        last = max(self.end - steps_back, 0)
         return self.totals[last] - self.totals[max(last - steps, 0)]
 
-    def usual(self, steps: int, back: int = 0) -> UsualRange | None:
+    def usual(self, steps: int, steps_back: int = 0) -> UsualRange | None:
         """Return `total` in other weeks; None without enough weeks."""
-        lags = min(LAGS, (self.end - back - steps - self.began) // self.week)
+        lags = min(LAGS, (self.end - steps_back - steps - self.began) // self.week)
         if lags < FEWEST_LAGS:
             return None
-        totals, last, week = self.totals, self.end - back, self.week
+        totals, last, week = self.totals, self.end - steps_back, self.week
         ends = range(last - week, last - week * lags - 1, -week)
         sums = sorted([totals[end] - totals[end - steps] for end in ends])
         middle_index = lags // 2

@@ -18,9 +18,9 @@ from headwater.spend.platforms import registry
 
 queries = Queries(__name__, "spend_problems.sql")
 
-MISSING = timedelta(hours=24)
+MISSING_AFTER = timedelta(hours=24)
 """Without a complete pull."""
-LATE = timedelta(minutes=5)
+LATE_AFTER = timedelta(minutes=5)
 """A due pull that has not begun by then is late."""
 VERSION_NOTICE = timedelta(days=60)
 
@@ -50,7 +50,7 @@ class _Connection(Struct, frozen=True):
 
 async def list_spend_problems(connection: AsyncConnection, space_id: int) -> list[SpendProblem]:
     cursor = connection.cursor(row_factory=class_row(_Connection))
-    values = {"space_id": space_id, "missing": MISSING, "late": LATE}
+    values = {"space_id": space_id, "missing": MISSING_AFTER, "late": LATE_AFTER}
     rows = await fetch_all(cursor, queries["connections"], values)
     today = datetime.now(UTC).date()
     return [problem for row in rows for problem in _find_problems(row, today)]

@@ -16,7 +16,7 @@ queries = Queries(__name__, "watched_problems.sql")
 
 OVERDUE = timedelta(hours=24)
 """Without a successful fetch."""
-LATE = timedelta(minutes=5)
+LATE_AFTER = timedelta(minutes=5)
 """A due fetch that has not begun by then is late."""
 
 
@@ -44,5 +44,5 @@ class WatchedFileProblem(Struct, frozen=True):
 
 async def list_watched_file_problems(connection: AsyncConnection, space_id: int) -> list[WatchedFileProblem]:
     cursor = connection.cursor(row_factory=class_row(WatchedFileProblem))
-    values = {"space_id": space_id, "overdue": OVERDUE, "late": LATE}
+    values = {"space_id": space_id, "overdue": OVERDUE, "late": LATE_AFTER}
     return await fetch_all(cursor, queries["failing"], values)

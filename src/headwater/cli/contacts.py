@@ -63,8 +63,8 @@ async def list_erasures(settings: Settings, arguments: Namespace) -> Output:
 
     async with transaction(settings) as connection:
         await fetch_space(connection, arguments.space)
-        latest = await erasures.list_erasures(connection, arguments.space)
-    return [asdict(erasure) for erasure in latest]
+        logged_erasures = await erasures.list_erasures(connection, arguments.space)
+    return [asdict(erasure) for erasure in logged_erasures]
 
 
 def _describe(merge: merge_log.LoggedMerge) -> dict[str, Any]:

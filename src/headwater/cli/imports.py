@@ -32,7 +32,7 @@ from headwater.intake.imports.kinds import KINDS
 from headwater.intake.imports.orders.layouts import BY_NAME as ORDER_LAYOUTS
 from headwater.intake.imports.orders.shop_apis import SHOP_APIS, ShopAccess
 from headwater.intake.imports.orders.shop_source import open_shop
-from headwater.intake.imports.rejected_rows import LISTED, RejectedRowFile
+from headwater.intake.imports.rejected_rows import MOST_LISTED, RejectedRowFile
 from headwater.operations.terminal.account_options import read_secrets
 from headwater.operations.terminal.audited import note_change
 from headwater.operations.terminal.command import CommandGroup, Option
@@ -247,7 +247,7 @@ async def _import(url: str, prepare: Preparation, arguments: Namespace) -> int:
                 async for progress in job.chunks(connection):
                     bar.update(source.raw.tell() - bar.n)
                     bar.set_postfix_str(f"{progress.rows_done} rows, {progress.refused} refused")
-    _report(job, already=is_finished, as_json=arguments.json)
+    _report(job, was_finished=is_finished, as_json=arguments.json)
     return 1 if job.progress.refused else 0
 
 
@@ -263,7 +263,7 @@ def _rejected_file(file: str) -> Path:
     return Path(f"{name}.refused.ndjson").absolute()
 
 
-def _report(job: Import, *, already: bool, as_json: bool) -> None:
+def _report(job: Import, *, was_finished: bool, as_json: bool) -> None:
     progress, refusals = job.progress, job.refusals
     assert isinstance(refusals, RejectedRowFile)
     report: dict[str, Any] = {
@@ -272,8 +272,8 @@ def _report(job: Import, *, already: bool, as_json: bool) -> None:
         "refused": progress.refused,
         "rows_done_before": job.resumed,
         "dry_run": job.dry,
-        "finished_before": progress.finished_at if already else None,
-        "reasons": dict(refusals.reasons.most_common(LISTED)),
+        "finished_before": progress.finished_at if was_finished else None,
+        "reasons": dict(refusals.reasons.most_common(MOST_LISTED)),
         "refused_file": str(refusals.target) if progress.refused else None,
     }
     if job.kind.find_source is not None:
@@ -285,7 +285,7 @@ def _report(job: Import, *, already: bool, as_json: bool) -> None:
         report |= {"times_without_offset": job.local_times, "timezone": job.zone.key}
     if not as_json:
         _list_refusals(job, refusals)
-        if already:
+        if was_finished:
             print_text("This file is imported already; --again imports it once more.")
         if job.local_times:
             print_text(_explain_local_times(job))
@@ -294,13 +294,13 @@ def _report(job: Import, *, already: bool, as_json: bool) -> None:
 
 def _explain_local_times(job: Import) -> str:
     zone, space_zone = job.zone.key, job.space.timezone
-    many = f"{job.local_times:,} time{'s' * (job.local_times != 1)} had no offset"
+    times_text = f"{job.local_times:,} time{'s' * (job.local_times != 1)} had no offset"
     hint = (
         ""
         if zone == space_zone
         else f" The Space's own zone is {space_zone}: --timezone {space_zone} reads them so."
     )
-    return f"{many} and {'was' if job.local_times == 1 else 'were'} read as {zone}.{hint}"
+    return f"{times_text} and {'was' if job.local_times == 1 else 'were'} read as {zone}.{hint}"
 
 
 def _list_refusals(job: Import, refusals: RejectedRowFile) -> None:
@@ -308,5 +308,5 @@ def _list_refusals(job: Import, refusals: RejectedRowFile) -> None:
         rules = " ".join(rule for rules in refusal.errors.values() for rule in rules)
         print_note(f"line {refusal.line}: {rules}")
     unlisted_count = job.progress.refused - len(refusals.first)
-    if unlisted_count > 0 and len(refusals.first) == LISTED:
+    if unlisted_count > 0 and len(refusals.first) == MOST_LISTED:
         print_note(f"and {unlisted_count} more")

@@ -104,9 +104,9 @@ async def revoke_key(settings: Settings, arguments: Namespace) -> Row:
         return asdict(await keys.revoke_key(connection, arguments.space, arguments.key_id))
 
 
-def _describe_new(key: str, stored: keys.ApiKey) -> dict[str, Any]:
-    row = {"key": key, "id": stored.id, "name": stored.name, "scopes": stored.scopes}
-    return row | {"expires_at": stored.expires_at, "addresses": stored.addresses}
+def _describe_new(key: str, api_key: keys.ApiKey) -> dict[str, Any]:
+    row = {"key": key, "id": api_key.id, "name": api_key.name, "scopes": api_key.scopes}
+    return row | {"expires_at": api_key.expires_at, "addresses": api_key.addresses}
 
 
 def _summarize(key: keys.ApiKey) -> dict[str, Any]:

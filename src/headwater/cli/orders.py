@@ -15,7 +15,7 @@ from headwater.intake.imports.formats.encodings import CHOICES as ENCODINGS
 from headwater.intake.imports.formats.files import open_source
 from headwater.intake.imports.formats.times import DATES
 from headwater.intake.imports.order_lists import OrderList, read_order_list
-from headwater.intake.imports.rejected_rows import LISTED
+from headwater.intake.imports.rejected_rows import MOST_LISTED
 from headwater.operations.terminal.command import CommandGroup, Option
 from headwater.operations.terminal.connection import transaction
 from headwater.operations.terminal.execution import prints
@@ -52,7 +52,7 @@ async def compare(settings: Settings, arguments: Namespace) -> list[Row]:
         space = await fetch_space(connection, arguments.space)
     order_list = _read_list(space, arguments)
     days = _read_days(order_list, arguments)
-    for refusal in order_list.refused[:LISTED]:
+    for refusal in order_list.refused[:MOST_LISTED]:
         print_note(refusal)
     async with transaction(settings) as connection:
         try:
@@ -78,9 +78,9 @@ def _read_list(space: Space, arguments: Namespace) -> OrderList:
         raise Failure(f"{error.filename or arguments.file}: {error.strerror}") from None
 
 
-def _read_days(listed: OrderList, arguments: Namespace) -> tuple[date, date]:
+def _read_days(order_list: OrderList, arguments: Namespace) -> tuple[date, date]:
     days = (_read_day("--first", arguments.first), _read_day("--last", arguments.last))
-    listed_days = listed.days or (None, None)
+    listed_days = order_list.days or (None, None)
     first, last = (typed_day or listed_day for typed_day, listed_day in zip(days, listed_days, strict=True))
     if first is None or last is None:
         raise Failure("the file has orders without a day: choose the period with --first and --last")

@@ -54,7 +54,7 @@ async def import_rates(settings: Settings, arguments: Namespace) -> Row:
     async with change(settings, arguments) as connection:
         await put_reference_rates(connection, rates)
         await note_change(connection, arguments, AuditChange("reference_rates", after={"rows": len(rates)}))
-    return _stored(rates)
+    return _count_stored(rates)
 
 
 @group.command("fetch", "the same from the bank's own server", JSON, LEASH)
@@ -105,9 +105,9 @@ async def _fetch(settings: Settings) -> Row:
         rates = await fetch_reference_rates(egress, settings.rates_url, latest_day, today)
     async with transaction(settings) as connection:
         await put_reference_rates(connection, rates)
-    return _stored(rates)
+    return _count_stored(rates)
 
 
-def _stored(rates: list[ReferenceRate]) -> Row:
+def _count_stored(rates: list[ReferenceRate]) -> Row:
     days = [rate.date for rate in rates]
     return {"rates": len(rates), "first_day": min(days), "last_day": max(days)}

@@ -23,7 +23,7 @@ from headwater.http.errors import NotFound
 from headwater.spaces.accounts.attempts import take_attempt
 from headwater.spaces.accounts.sessions import ProviderSession, close_provider_sessions, close_session
 from headwater.spaces.audit.entries import AuditChange, add_entry
-from headwater.spaces.sso.id_tokens import LONGEST_TOKEN, Expected, check_logout_token
+from headwater.spaces.sso.id_tokens import LONGEST_TOKEN, ExpectedClaims, check_logout_token
 from headwater.spaces.sso.identities import find_linked_user
 from headwater.spaces.sso.providers import SsoProvider, fetch_provider
 from headwater.spaces.sso.refusals import SsoReason, SsoRefused
@@ -90,8 +90,10 @@ async def _read_logout(request: Request, provider: SsoProvider) -> dict[str, Any
     shared = services(request)
     token = await read_logout_token(request)
     metadata = await shared.providers.find_metadata(provider.issuer)
-    expected = Expected(metadata.issuer, provider.client_id, time.time())
-    claims = await shared.providers.verify(metadata, lambda keys: check_logout_token(token, keys, expected))
+    expected_claims = ExpectedClaims(metadata.issuer, provider.client_id, time.time())
+    claims = await shared.providers.verify(
+        metadata, lambda keys: check_logout_token(token, keys, expected_claims)
+    )
     async with shared.database.transaction() as connection:
         attempt = await take_attempt(connection, "sso logout", token, 1, ONCE_SECONDS)
     if not attempt.admitted:

@@ -18,7 +18,7 @@ RESTATED = 1.18
 _RESTATED_DAYS = range(10, 14)
 
 
-def earlier(shop: Shop, current_time: datetime) -> tuple[list[Payload], list[Payload]]:
+def make_earlier_events(shop: Shop, current_time: datetime) -> tuple[list[Payload], list[Payload]]:
     """Return visits and the customer's order before the report."""
     letter = urlencode({"utm_source": "newsletter", "utm_medium": "email"})
     advert = urlencode({"gclid": f"{shop.slug}-late"})
@@ -40,7 +40,7 @@ def earlier(shop: Shop, current_time: datetime) -> tuple[list[Payload], list[Pay
     return visits, [sign_up, caller, purchase]
 
 
-def later(shop: Shop, current_time: datetime) -> list[Payload]:
+def make_later_events(shop: Shop, current_time: datetime) -> list[Payload]:
     """Return the caller's order, and the customer's login in the reader's browser."""
     order = _event(shop, "caller", "purchase", current_time - timedelta(days=12), amount=shop.prices[0])
     login = _event(shop, "customer", "custom_event_1", current_time - timedelta(minutes=1))
@@ -74,12 +74,12 @@ def view(current_time: datetime, snapshot: str) -> str:
     return urlencode({"start_date": first, "end_date": last, "since": snapshot})
 
 
-def _event(shop: Shop, who: str, name: str, moment: datetime, **values: float) -> Payload:
+def _event(shop: Shop, visitor: str, name: str, moment: datetime, **values: float) -> Payload:
     return {
         "event_name": name,
         "event_time": written(moment),
-        "email": f"{who}@{shop.slug}.example",
-        "idempotency_key": f"sample-{shop.slug}-{who}-{name}",
-        "trk_token": f"{shop.slug}-{who}",
+        "email": f"{visitor}@{shop.slug}.example",
+        "idempotency_key": f"sample-{shop.slug}-{visitor}-{name}",
+        "trk_token": f"{shop.slug}-{visitor}",
         **values,
     }

@@ -19,7 +19,7 @@ from headwater.demo.journeys import Payload
 from headwater.operations.terminal.connection import database_url
 from headwater.spaces.models import Space
 
-PAST = timedelta(days=21)
+HISTORY = timedelta(days=21)
 NO_TAG = (timedelta(days=20), timedelta(days=16))
 """Start and end of the time without visits, before now."""
 NO_ADS = timedelta(days=4)
@@ -41,7 +41,7 @@ def _is_lost(visit: dict[str, Any], current_time: datetime) -> bool:
 async def begin_alerts(connection: AsyncConnection, space: Space) -> None:
     """Start with the past three weeks of a new Space, once it is filled."""
     current_time = datetime.now(UTC)
-    past_time = (current_time - PAST).astimezone(space.zone).replace(tzinfo=None, minute=0, second=0)
+    past_time = (current_time - HISTORY).astimezone(space.zone).replace(tzinfo=None, minute=0, second=0)
     await watches.begin_watch(
         connection, space, current_time, past_time.replace(microsecond=0), current_time + FILLING
     )
@@ -58,7 +58,7 @@ async def _find_alerts(settings: Settings, space: Space) -> None:
     try:
         async with database.connection() as connection:
             await watches.hasten(connection, space.id)
-        hours = PAST // timedelta(hours=1) + 1
+        hours = HISTORY // timedelta(hours=1) + 1
         watch = AlertWatch(database, announce, most_hours=hours, at_once=True)
         await watch.look(space.id, datetime.now(UTC))
     finally:

@@ -161,14 +161,14 @@ class SamplePerson:
     def sign_up(self) -> None:
         """Use the browser of the visits."""
         first, last = self._name
-        about = {"first_name": first, "last_name": last, "trk_token": self.token}
+        person = {"first_name": first, "last_name": last, "trk_token": self.token}
         if self.shop.business:
-            self.act_known("lead_generated", profile_field_1=PLANS[self.number % 3], **about)
+            self.act_known("lead_generated", profile_field_1=PLANS[self.number % 3], **person)
             self.later(24)
             self.act_known("custom_event_1", profile_field_16=5 + self.number % 40)
         else:
-            about |= {"phone": f"0151 2{self.number:07d}"}
-            self.act_known("sign_up", profile_field_1=SPORTS[self.number % 4], **about)
+            person |= {"phone": f"0151 2{self.number:07d}"}
+            self.act_known("sign_up", profile_field_1=SPORTS[self.number % 4], **person)
             self.act_known("custom_event_1", profile_field_26=self.at.date().isoformat())
 
     def buy(self) -> None:

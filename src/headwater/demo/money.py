@@ -10,7 +10,7 @@ from decimal import Decimal
 from headwater.demo.journeys import DAYS, Payload
 from headwater.demo.shops import AdAccount, Shop
 
-WORTH = {"EUR": Decimal(1), "USD": Decimal("0.87"), "CHF": Decimal("1.06")}
+EURO_RATES = {"EUR": Decimal(1), "USD": Decimal("0.87"), "CHF": Decimal("1.06")}
 """The approximate value of each currency in euros."""
 _DAYS_AHEAD = 1
 """Days after today, which have begun somewhere."""
@@ -26,8 +26,8 @@ def rates(shop: Shop, current_time: datetime) -> list[Payload]:
             "currency": own_currency,
             "rate": f"{_rate(currency, own_currency, day)}",
         }
-        for day in _days(current_time, ahead=_DAYS_AHEAD)
-        for currency in WORTH
+        for day in _days(current_time, days_ahead=_DAYS_AHEAD)
+        for currency in EURO_RATES
         if currency != own_currency
     ]
 
@@ -45,7 +45,7 @@ def spend(shop: Shop, current_time: datetime) -> list[Payload]:
 
 def spend_of_account(shop: Shop, account: AdAccount, current_time: datetime) -> Iterator[Payload]:
     """Yield an account's rows of every day. Today is complete."""
-    for day in _days(current_time, ahead=0):
+    for day in _days(current_time, days_ahead=0):
         yield from _day(account, day, random.Random(f"{shop.seed}/{account.id}/{day}"))  # noqa: S311
 
 
@@ -80,14 +80,14 @@ def _day(account: AdAccount, day: date, dice: random.Random) -> Iterator[Payload
         yield base | {"amount": f"{total + account.fee}"}
 
 
-def _days(current_time: datetime, ahead: int) -> list[date]:
-    return [current_time.date() + timedelta(days=day) for day in range(-DAYS - 10, ahead + 1)]
+def _days(current_time: datetime, days_ahead: int) -> list[date]:
+    return [current_time.date() + timedelta(days=day) for day in range(-DAYS - 10, days_ahead + 1)]
 
 
 def _rate(currency: str, own_currency: str, day: date) -> Decimal:
     """Vary the rate slightly from week to week."""
     drift = Decimal(day.toordinal() // 7 % 5 - 2) / 200
-    return (WORTH[currency] / WORTH[own_currency] * (1 + drift)).quantize(Decimal("0.0001"))
+    return (EURO_RATES[currency] / EURO_RATES[own_currency] * (1 + drift)).quantize(Decimal("0.0001"))
 
 
 def _cents(amount: float) -> Decimal:

@@ -20,7 +20,7 @@ from headwater.sources.ad_platforms import normalize_account
 TOKEN_START = "pretend"  # noqa: S105 - the start of made-up tokens
 _META = re.compile(r"/v[0-9.]+/act_([0-9]+)(/insights)?")
 _GOOGLE = re.compile(r"/v[0-9]+/customers/([0-9]{10})/googleAds:search")
-_BETWEEN = re.compile(r"BETWEEN '([-0-9]{10})' AND '([-0-9]{10})'")
+_DATE_RANGE = re.compile(r"BETWEEN '([-0-9]{10})' AND '([-0-9]{10})'")
 _SECONDS_A_DAY = 86_400
 
 Answer = tuple[int, Any]
@@ -101,7 +101,7 @@ def answer_google(target: str, headers: Mapping[str, str], body: bytes) -> Answe
         "timeZone": account.timezone,
     }
     question: str = json.loads(body)["query"]
-    days = _BETWEEN.search(question)
+    days = _DATE_RANGE.search(question)
     if days is None:
         return 200, {"results": [{"customer": customer}]}
     if "FROM campaign" not in question:
@@ -138,18 +138,18 @@ def _google_error(status: str, kind: str, code: str) -> dict[str, Any]:
 
 def _rows(shop: Shop, account: AdAccount, first: str, last: str) -> list[Payload]:
     """Return the campaigns of some days: of today the part that is over."""
-    now = datetime.now(UTC)
-    today = f"{now.date()}"
+    current_time = datetime.now(UTC)
+    today = f"{current_time.date()}"
     return [
-        _part(row, now) if row["date"] == today else row
-        for row in spend_of_account(shop, account, now)
+        _part(row, current_time) if row["date"] == today else row
+        for row in spend_of_account(shop, account, current_time)
         if "campaign_id" in row and first <= row["date"] <= last
     ]
 
 
-def _part(row: Payload, now: datetime) -> Payload:
+def _part(row: Payload, current_time: datetime) -> Payload:
     day_start = datetime.combine(date.fromisoformat(row["date"]), datetime.min.time(), UTC)
-    share = Decimal(int((now - day_start).total_seconds())) / _SECONDS_A_DAY
+    share = Decimal(int((current_time - day_start).total_seconds())) / _SECONDS_A_DAY
     counts: Payload = {
         name: int(row[name] * share) for name in ("impressions", "clicks", "platform_conversions")
     }

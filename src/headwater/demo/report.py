@@ -48,4 +48,4 @@ def render(report: SampleReport, currency: str) -> str:
         rows.append([source, *(write_amount(amount, currency) for amount in amounts)])
     totals = [sum(report.by_model[model].values(), Decimal(0)) for model in MODELS]
     rows.append(["total", *(write_amount(amount, currency) for amount in totals)])
-    return align(rows, right=range(1, 1 + len(MODELS)))
+    return align(rows, right_columns=range(1, 1 + len(MODELS)))

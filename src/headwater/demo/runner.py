@@ -161,22 +161,23 @@ class _Filling:
     def __init__(
         self, settings: Settings, base_url: str, samples: list[SampleSpace], current_time: datetime
     ) -> None:
-        self._settings, self._base_url, self._samples, self._now = settings, base_url, samples, current_time
+        self._settings, self._base_url = settings, base_url
+        self._samples, self._current_time = samples, current_time
         self._since = f"{current_time - RECENT:%Y-%m-%dT%H:%M:%SZ}"
 
     def fill(self, user_id: int) -> None:
         """Connect the ad platforms before the latest events."""
-        filled = [(sample, journeys(sample.shop, self._now)) for sample in self._samples]
+        filled = [(sample, journeys(sample.shop, self._current_time)) for sample in self._samples]
         for sample, sample_journeys in filled:
-            sample_journeys.visits.extend(passers_by(sample.shop, self._now))
-        filled[0][1].visits[:] = visits_seen(filled[0][1].visits, self._now)
+            sample_journeys.visits.extend(passers_by(sample.shop, self._current_time))
+        filled[0][1].visits[:] = visits_seen(filled[0][1].visits, self._current_time)
         for sample, sample_journeys in filled:
             self._send_money(sample)
             self._send_past(sample, sample_journeys)
         self._wait()
         first, sample_journeys = filled[0]
         self._connect(first, user_id)
-        orders = write_file(sample_journeys.events, self._now)
+        orders = write_file(sample_journeys.events, self._current_time)
         asyncio.run(import_orders(self._settings, first.space, user_id, orders))
         for sample, sample_journeys in filled:
             self._send_latest(sample, sample_journeys)
@@ -187,18 +188,19 @@ class _Filling:
         self._test_site(first)
         for sample in self._samples:
             find_alerts(self._settings, sample.space)
-            asyncio.run(train_sample_model(self._settings, sample.space, self._now))
+            asyncio.run(train_sample_model(self._settings, sample.space, self._current_time))
 
     def _send_money(self, sample: SampleSpace) -> None:
         client, shop = self._client(sample), sample.shop
-        for batch in _batches(money.rates(shop, self._now)):
+        for batch in _batches(money.rates(shop, self._current_time)):
             client.put("/rates", {"rates": batch})
-        for batch in _batches(money.spend(shop, self._now)):
+        for batch in _batches(money.spend(shop, self._current_time)):
             client.put("/spend", {"spend": batch})
 
     def _send_past(self, sample: SampleSpace, sample_journeys: Journeys) -> None:
         client = self._client(sample)
-        if not _has_events(client, sample.space, self._now):  # from an earlier run, with its own visits
+        has_events = _has_events(client, sample.space, self._current_time)
+        if not has_events:  # from an earlier run, with its own visits
             asyncio.run(self._store_page_views(sample, sample_journeys))
         for batch in _batches(
             [event for event in sample_journeys.events if event["event_time"] < self._since]
@@ -206,17 +208,17 @@ class _Filling:
             client.post("/events/batch", {"events": batch})
 
     async def _store_page_views(self, sample: SampleSpace, sample_journeys: Journeys) -> None:
-        hits = make_hits(sample.shop, sample_journeys.visits, self._now)
+        hits = make_hits(sample.shop, sample_journeys.visits, self._current_time)
         async with transaction(self._settings) as connection:
             for batch in _batches(hits, PAGE_VIEWS_AT_ONCE):
                 await store_hits(connection, sample.space.id, batch)
 
     def _connect(self, sample: SampleSpace, user_id: int) -> None:
         asyncio.run(connect_platforms(self._settings, sample.space.id))
-        asyncio.run(write_notes(self._settings, sample.space.id, user_id, self._now))
+        asyncio.run(write_notes(self._settings, sample.space.id, user_id, self._current_time))
         webhook = asyncio.run(create_shop_webhook(self._settings, sample.space.id))
         if webhook is not None:
-            deliver_orders(self._base_url, *webhook, self._now)
+            deliver_orders(self._base_url, *webhook, self._current_time)
 
     def _send_latest(self, sample: SampleSpace, sample_journeys: Journeys) -> None:
         """Send other events, most in batches, the latest one by one, and actions of new visitors."""
@@ -226,8 +228,8 @@ class _Filling:
             client.post("/events/batch", {"events": batch})
         for event in events[-SINGLY:]:
             client.post("/events/track", event)
-        visits = walk_ins(sample.shop, self._now)
-        self._tracker(sample).report_visits(sample.shop, visits, self._now)
+        visits = walk_ins(sample.shop, self._current_time)
+        self._tracker(sample).report_visits(sample.shop, visits, self._current_time)
 
     def _change_reports(self, sample: SampleSpace, user_id: int) -> None:
         """Read two reports, send events that change them, and save views that explain the change. A later run
@@ -237,17 +239,19 @@ class _Filling:
         names = asyncio.run(connections.view_names(self._settings, sample.space.id, user_id))
         snapshots: dict[str, str] = {}
         if not names:
-            visits, events = afterthoughts.earlier(shop, self._now)
+            visits, events = afterthoughts.make_earlier_events(shop, self._current_time)
             client.post("/touchpoints/batch", {"touchpoints": visits})
             client.post("/events/batch", {"events": events})
             self._wait()
-            question = afterthoughts.question(self._now)
+            question = afterthoughts.question(self._current_time)
             snapshots = {page: client.get(path, question)["snapshot"] for page, path in _READ.items()}
-            client.post("/events/batch", {"events": afterthoughts.later(shop, self._now)})
-        rows = afterthoughts.restated(money.spend(shop, self._now), self._now)
+            client.post(
+                "/events/batch", {"events": afterthoughts.make_later_events(shop, self._current_time)}
+            )
+        rows = afterthoughts.restated(money.spend(shop, self._current_time), self._current_time)
         client.put("/spend", {"spend": rows})
         self._wait()
-        views = {page: afterthoughts.view(self._now, reading) for page, reading in snapshots.items()}
+        views = {page: afterthoughts.view(self._current_time, reading) for page, reading in snapshots.items()}
         asyncio.run(connections.save_views(self._settings, sample.space.id, user_id, views))
 
     def _test_site(self, sample: SampleSpace) -> None:

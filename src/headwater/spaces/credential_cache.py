@@ -33,7 +33,7 @@ class _Entry(Generic[Value]):
 
     value: Value | None
     at: float
-    used: bool = False
+    is_used: bool = False
 
 
 class CredentialCache(Generic[Key, Value]):
@@ -45,42 +45,42 @@ class CredentialCache(Generic[Key, Value]):
         self._database = database
         self._statement = statement
         self._read = load
-        self._known: dict[Key, _Entry[Value]] = {}
-        self._wanted: set[Key] = set()
+        self._entries: dict[Key, _Entry[Value]] = {}
+        self._wanted_keys: set[Key] = set()
         self._lookup: asyncio.Task[dict[Key, _Entry[Value]]] | None = None
 
     async def find(self, key: Key) -> Value | None:
         """Return the value of a credential, None for an invalid one. Raises one of UNAVAILABLE."""
-        entry = self._known.get(key)
+        entry = self._entries.get(key)
         if entry is None or time.monotonic() - entry.at > FRESH_SECONDS:
             entry = await self._look_up(key)
-        entry.used = True
+        entry.is_used = True
         return entry.value
 
     def forget(self) -> None:
-        self._known = {}
+        self._entries = {}
 
     async def _look_up(self, key: Key) -> _Entry[Value]:
         """Join the next query. A result from before a notified change is not used. Each waiting request is
         charged for its wait.
         """
         while True:
-            self._wanted.add(key)
+            self._wanted_keys.add(key)
             if self._lookup is None or self._lookup.done():
                 self._lookup = asyncio.create_task(self._fetch(), context=Context())
             with spend():
                 entries = await asyncio.shield(self._lookup)
-            if key in entries and entries is self._known:
+            if key in entries and entries is self._entries:
                 return entries[key]
 
     async def _fetch(self) -> dict[Key, _Entry[Value]]:
         """Fetch requested credentials, and used ones that expire soon."""
         async with self._database.connection() as connection:
             current_time = time.monotonic()
-            entries = self._known
+            entries = self._entries
             ageing = [key for key, entry in entries.items() if current_time - entry.at > FRESH_SECONDS / 2]
-            requested_keys = self._wanted.union(key for key in ageing if entries[key].used)
-            self._wanted = set()
+            requested_keys = self._wanted_keys.union(key for key in ageing if entries[key].is_used)
+            self._wanted_keys = set()
             cursor = await connection.execute(self._statement, {"wanted": list(requested_keys)})
             values = {row[0]: self._read(row) for row in await cursor.fetchall()}
         for key in ageing:

@@ -29,12 +29,12 @@ def read_overlap(text: str) -> timedelta:
     return _read_duration("overlap", text, timedelta(0), MAX_OVERLAP)
 
 
-def _read_duration(name: str, text: str, least: timedelta, most: timedelta) -> timedelta:
+def _read_duration(name: str, text: str, shortest: timedelta, longest: timedelta) -> timedelta:
     match = re.fullmatch("([0-9]{1,5})([hd])", text.strip(), re.ASCII)
     duration = int(match[1]) * _UNITS[match[2]] if match else None
-    if duration is None or not least <= duration <= most:
-        hours = int(least / _UNITS["h"])
-        rule = f"must be hours or days, such as 24h or 90d, from {hours}h to {most.days}d."
+    if duration is None or not shortest <= duration <= longest:
+        hours = int(shortest / _UNITS["h"])
+        rule = f"must be hours or days, such as 24h or 90d, from {hours}h to {longest.days}d."
         raise Invalid.of(name, rule)
     return duration
 

@@ -89,9 +89,13 @@ def next_piece(connection: Connection[Any], space_id: int) -> WorkPiece | None:
 
 
 def finish_piece(
-    connection: Connection[Any], space_id: int, names: list[str], after_id: int, changed: Mapping[str, int]
+    connection: Connection[Any],
+    space_id: int,
+    names: list[str],
+    after_id: int,
+    change_counts: Mapping[str, int],
 ) -> int:
     """Record progress and changed touchpoints; return the finished names."""
     values = {"space_id": space_id, "names": names, "after_id": after_id}
-    connection.execute(queries["advance"], values | {"changed": Jsonb(dict(changed))})
+    connection.execute(queries["advance"], values | {"changed": Jsonb(dict(change_counts))})
     return connection.execute(queries["end"], {"space_id": space_id}).rowcount

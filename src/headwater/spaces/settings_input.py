@@ -207,11 +207,11 @@ def _half_life(value: str) -> int:
     return int(value)
 
 
-def _kept_days(least: int = MIN_KEPT_DAYS) -> Callable[[str], str]:
+def _kept_days(least_days: int = MIN_KEPT_DAYS) -> Callable[[str], str]:
     def read(value: str) -> str:
         is_number = re.fullmatch("[0-9]{1,4}", value, re.ASCII)
-        if value and (not is_number or not least <= int(value) <= MAX_KEPT_DAYS):
-            raise ValueError(f"must be a whole number of days from {least} to {MAX_KEPT_DAYS}, or empty")
+        if value and (not is_number or not least_days <= int(value) <= MAX_KEPT_DAYS):
+            raise ValueError(f"must be a whole number of days from {least_days} to {MAX_KEPT_DAYS}, or empty")
         return value
 
     return read

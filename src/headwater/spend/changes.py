@@ -111,11 +111,11 @@ def _split_day(changes: SpendChanges, versions: Sequence[SpendVersion], numbers:
     for number, cause, rows in _steps(versions, numbers):
         share = changes.causes.setdefault(cause, SpendShare())
         for row in rows:
-            former = rows_before.pop(row[:5], None)
+            row_before = rows_before.pop(row[:5], None)
             is_deleted = cause is ChangeCause.SPEND_DELETIONS
             if not is_deleted:
                 rows_before[row[:5]] = row
-            difference = _minus(NOTHING if is_deleted else row.figures, former)
+            difference = _minus(NOTHING if is_deleted else row.figures, row_before)
             share.rows.append(ChangedSpend(row._replace(figures=difference), not is_deleted, number))
         after = list(break_down(rows_before.values()))
         share.gone += set(before) - set(after)
@@ -139,6 +139,6 @@ def _steps(
     return [(number, OF_SPEND[rank], rows) for (number, rank), rows in sorted(steps.items())]
 
 
-def _minus(figures: Figures, former: LedgerRow | None) -> Figures:
-    before = NOTHING if former is None else former.figures
+def _minus(figures: Figures, row_before: LedgerRow | None) -> Figures:
+    before = NOTHING if row_before is None else row_before.figures
     return tuple(new - old for new, old in zip(figures, before, strict=True))

@@ -19,7 +19,7 @@ _MAX_COLUMNS = 1000
 """Columns to check: no platform's file has as many."""
 
 
-def _plain(text: str) -> str:
+def _simplify(text: str) -> str:
     text = unicodedata.normalize("NFKC", text).casefold()
     return "".join(letter for letter in text if letter.isalnum())
 
@@ -27,7 +27,7 @@ def _plain(text: str) -> str:
 def _translations() -> dict[str, str]:
     text = files("headwater.spend").joinpath("column_names.txt").read_text(encoding="utf-8")
     lines = [line.split(":") for line in text.splitlines() if line.strip() and line[0] != "#"]
-    return {_plain(name): _plain(english) for english, names in lines for name in names.split(",")}
+    return {_simplify(name): _simplify(english) for english, names in lines for name in names.split(",")}
 
 
 _ENGLISH = _translations()
@@ -45,31 +45,31 @@ class Recognition(Struct, frozen=True):
 
 def recognize(header: Sequence[str], name: str | None = None) -> Recognition | None:
     """Return how to read a header: by the format of this name, or by the first matching format."""
-    plain, currency = _plain_columns(header)
+    columns_by_name, currency = _plain_columns(header)
     for form in FORMATS if name is None else (BY_NAME[name],):
         needs = form.needs if name or not form.known_by else (*form.needs, form.known_by)
-        if all(any(column in plain for column in choice) for choice in needs):
+        if all(any(column in columns_by_name for column in choice) for choice in needs):
             constants = {"platform": form.platform} if form.platform else {}
-            columns = _fields(form, plain)
+            columns = _fields(form, columns_by_name)
             if currency and "currency" not in columns.values():
                 constants["currency"] = currency
-            return Recognition(form, columns, constants, _last_day(form, plain))
+            return Recognition(form, columns, constants, _last_day(form, columns_by_name))
     return None
 
 
-def _last_day(form: FileFormat, plain: Mapping[str, str]) -> str | None:
+def _last_day(form: FileFormat, columns_by_name: Mapping[str, str]) -> str | None:
     """Return None if days have a column of their own."""
-    if "day" in plain:
+    if "day" in columns_by_name:
         return None
-    return next((plain[name] for name in form.last_days if name in plain), None)
+    return next((columns_by_name[name] for name in form.last_days if name in columns_by_name), None)
 
 
 def period_column(header: Sequence[str]) -> str | None:
     """Return the column that shows periods other than days in a spend table, if any."""
-    plain, _ = _plain_columns(header)
-    if not plain.keys() & {*MONEY} or plain.keys() & {"day", "date"}:
+    columns_by_name, _ = _plain_columns(header)
+    if not columns_by_name.keys() & {*MONEY} or columns_by_name.keys() & {"day", "date"}:
         return None
-    return next((plain[name] for name in PERIODS if name in plain), None)
+    return next((columns_by_name[name] for name in PERIODS if name in columns_by_name), None)
 
 
 def apply_mapping(header: Sequence[str], columns: Mapping[str, str]) -> Recognition | None:
@@ -85,7 +85,7 @@ def _plain_columns(header: Sequence[str]) -> tuple[dict[str, str], str]:
     """Return columns by the letters and digits of their English names, and the currency of the first money
     column.
     """
-    plain: dict[str, str] = {}
+    columns_by_name: dict[str, str] = {}
     currency = ""
     for column in header[:_MAX_COLUMNS]:
         match = _IN_CURRENCY.fullmatch(" ".join(unicodedata.normalize("NFKC", column).split()))
@@ -94,19 +94,19 @@ def _plain_columns(header: Sequence[str]) -> tuple[dict[str, str], str]:
         if match is not None and is_money:
             codes = find_currencies(match[2] or match[3])
             currency = currency or (next(iter(codes)) if len(codes) == 1 else "")
-        plain.setdefault(name if is_money else _in_english(column), column)
-    return plain, currency
+        columns_by_name.setdefault(name if is_money else _in_english(column), column)
+    return columns_by_name, currency
 
 
 def _in_english(column: str) -> str:
-    word = _plain(column)
+    word = _simplify(column)
     return _ENGLISH.get(word, word)
 
 
-def _fields(form: FileFormat, plain: Mapping[str, str]) -> dict[str, str]:
+def _fields(form: FileFormat, columns_by_name: Mapping[str, str]) -> dict[str, str]:
     columns: dict[str, str] = {}
     for name, aliases in {**HIERARCHY, **FIGURES, **form.aliases}.items():
-        column = next((plain[alias] for alias in aliases if alias in plain), None)
+        column = next((columns_by_name[alias] for alias in aliases if alias in columns_by_name), None)
         if column is not None and column not in columns:
             columns[column] = name
     if not any(name.startswith("campaign_") for name in columns.values()):

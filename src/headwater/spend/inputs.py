@@ -151,7 +151,7 @@ FIELDS: dict[str, Property] = {
 }
 
 
-def build_row(values: dict[str, Any], **also: Any) -> SpendRow:
+def build_row(values: dict[str, Any], **other_values: Any) -> SpendRow:
     """Build a row from field values. Raises ValueError if a coarser id is missing."""
     names: list[tuple[str, str, str]] = []
     for field, kind in NAME_FIELDS.items():
@@ -166,7 +166,7 @@ def build_row(values: dict[str, Any], **also: Any) -> SpendRow:
             raise ValueError(f"must have a campaign_id, because it has an {finer}.")
     filled = {name: value for name, value in values.items() if value is not None}
     filled["account_id"] = normalize_account(filled.get("account_id", ""))
-    return SpendRow(**filled, names=tuple(names), **also)
+    return SpendRow(**filled, names=tuple(names), **other_values)
 
 
 ROW: FieldType[SpendRow] = object_of(FIELDS).then(build_row)

@@ -33,7 +33,7 @@ from headwater.spend.parameters import SpendChoice
 
 queries = Queries(__name__, "spend.sql")
 
-_LATEST, _LATEST_IN_FILE = (
+_LATEST_ROWS, _LATEST_IN_FILE = (
     queries["latest"].format(rows=new_rows)
     for new_rows in (queries["rows_of_request"], SQL("arriving_spend AS r"))
 )
@@ -66,7 +66,7 @@ async def put_figures(
         }
         for index, row in enumerate(spend)
     ]
-    await _put(connection, _LATEST, {"space_id": space_id, "rows": rows(values)})
+    await _put(connection, _LATEST_ROWS, {"space_id": space_id, "rows": rows(values)})
 
 
 async def put_pulled(
@@ -93,26 +93,26 @@ async def put_batch(connection: AsyncConnection, space_id: int, spend: Sequence[
     await put_row_names(connection, space_id, [row.prefix for row in spend])
 
 
-async def _put(connection: AsyncConnection, latest: Composed, values: Mapping[str, Any]) -> None:
+async def _put(connection: AsyncConnection, latest_rows: Composed, values: Mapping[str, Any]) -> None:
     await connection.execute(DRAW_REVISION, values)
-    replaced, store = (queries[name].format(rows=latest) for name in ("replaced", "put"))
+    replaced, store = (queries[name].format(rows=latest_rows) for name in ("replaced", "put"))
     await _save_former(connection, replaced, values, ChangeCause.SPEND_REPLACEMENTS)
     await connection.execute(store, values)
     await connection.execute(NOTE_ADDED, {**values, **_NOTHING_ADDED})
 
 
 async def _save_former(
-    connection: AsyncConnection, former: Composed, values: Mapping[str, Any], cause: ChangeCause
+    connection: AsyncConnection, former_rows: Composed, values: Mapping[str, Any], cause: ChangeCause
 ) -> None:
-    await connection.execute(KEEP_SPEND.format(rows=former), {**values, "cause": cause})
+    await connection.execute(KEEP_SPEND.format(rows=former_rows), {**values, "cause": cause})
 
 
 async def put_row_names(
     connection: AsyncConnection, space_id: int, spend: Sequence[SpendRow | SpendPrefix]
 ) -> None:
     """Keep the last name of an id."""
-    latest = dict.fromkeys((row.names, row.platform) for row in reversed(spend) if row.names)
-    ad_names = [AdName(*name, platform) for names, platform in reversed(latest) for name in names]
+    latest_names = dict.fromkeys((row.names, row.platform) for row in reversed(spend) if row.names)
+    ad_names = [AdName(*name, platform) for names, platform in reversed(latest_names) for name in names]
     if ad_names:
         await put_names(connection, space_id, ad_names)
 

@@ -17,11 +17,11 @@ _UNITS = 1_000_000
 """The stored amount of one unit of a currency."""
 
 
-def describe_restatement(changed: ChangedSpend, timezone: str) -> str | None:
+def describe_restatement(changed_spend: ChangedSpend, timezone: str) -> str | None:
     """Return a sentence, with the pull's moment in `timezone`; None if no pull restated the row."""
-    if changed.pulled_at is None:
+    if changed_spend.pulled_at is None:
         return None
-    row, amount = changed.row, Decimal(changed.row.figures[0]) / _UNITS
+    row, amount = changed_spend.row, Decimal(changed_spend.row.figures[0]) / _UNITS
     platform = PLATFORMS.get(row.platform)
     title = row.platform if platform is None else platform.title
     day, money = f"{row.date:%A}, {format_day(row.date)}", format_money(abs(amount), row.currency)
@@ -31,5 +31,5 @@ def describe_restatement(changed: ChangedSpend, timezone: str) -> str | None:
         change = f"added {money} to {day}"
     else:
         change = f"changed only the counts of {day}"
-    moment = changed.pulled_at.astimezone(ZoneInfo(timezone))
+    moment = changed_spend.pulled_at.astimezone(ZoneInfo(timezone))
     return f"{title} {change}, in the pull of {format_day_and_time(moment)}."

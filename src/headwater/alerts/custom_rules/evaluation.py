@@ -31,7 +31,7 @@ from headwater.sources.ad_platforms import platform_title
 from headwater.sources.source_names import SourceNames
 from headwater.spaces.models import Space
 
-LISTED = 5
+MOST_LISTED = 5
 """The most names in a note."""
 
 
@@ -162,8 +162,8 @@ def _judge_rows(terms: RuleTerms, report: CostReport, gap: str, left_out: list[s
         and not row.figures.credited_conversions
     ]
     spend = sum((row.figures.spend for row in rows), Decimal(0))
-    names = [_name(terms, row) for row in rows[:LISTED]]
-    remaining_note = [f"{len(rows) - LISTED} more"] if len(rows) > LISTED else []
+    names = [_name(terms, row) for row in rows[:MOST_LISTED]]
+    remaining_note = [f"{len(rows) - MOST_LISTED} more"] if len(rows) > MOST_LISTED else []
     return RuleFinding(bool(rows), spend, _join([*left_out, ", ".join([*names, *remaining_note])]))
 
 
@@ -205,10 +205,10 @@ def _join(sentences: Sequence[str]) -> str:
     return " ".join(f"{sentence}." for sentence in sentences if sentence)
 
 
-def _make_input(space: Space, terms: RuleTerms, current_time: datetime, **more: Any) -> JsonInput:
+def _make_input(space: Space, terms: RuleTerms, current_time: datetime, **other_values: Any) -> JsonInput:
     """Return the parameters of the rule's report."""
     first, last = terms.find_days(current_time.astimezone(space.zone).date())
     if terms.filter:
-        more["only"] = [terms.filter]
+        other_values["only"] = [terms.filter]
     dates = {"start_date": f"{first} 00:00:00", "end_date": f"{last} 23:59:59"}
-    return JsonInput({**dates, "currency": terms.currency, **more})
+    return JsonInput({**dates, "currency": terms.currency, **other_values})

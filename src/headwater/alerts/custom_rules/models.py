@@ -90,9 +90,9 @@ class RuleTerms:
         decimals = count_decimals(figure, self.currency) if is_money else 2
         is_near = round(figure, decimals) == round(self.threshold, decimals)
         text = f"{figure:,.{_MOST_DECIMALS if is_near else decimals}f}"
-        whole, _, fraction = text.partition(".")
+        integer_digits, _, fraction = text.partition(".")
         fraction = fraction.rstrip("0").ljust(decimals if is_money else 0, "0")
-        number = f"{whole}.{fraction}" if fraction else whole
+        number = f"{integer_digits}.{fraction}" if fraction else integer_digits
         unit = self.currency if is_money else "%" if self.measure in PERCENTAGES else ""
         return f"{number} {unit}".rstrip()
 

@@ -23,7 +23,7 @@ from headwater.spaces.models import Space
 
 queries = Queries(__name__, "stored_rules.sql")
 
-MOST = 50
+MOST_RULES = 50
 MOST_CHECKED = 20
 """The most rules checked in one pass."""
 MOST_CAMPAIGNS = 300
@@ -31,7 +31,7 @@ MOST_CAMPAIGNS = 300
 
 async def list_rules(connection: AsyncConnection, space_id: int) -> list[CustomRule]:
     cursor = connection.cursor(row_factory=dict_row)
-    rows = await fetch_all(cursor, queries["list"], {"space_id": space_id, "most": MOST})
+    rows = await fetch_all(cursor, queries["list"], {"space_id": space_id, "most": MOST_RULES})
     return [_read_rule(row) for row in rows]
 
 
@@ -67,9 +67,9 @@ async def create_rule(connection: AsyncConnection, space_id: int, terms: RuleTer
     # Without the lock, concurrent requests could exceed the limit.
     await lock_space(connection, space_id)
     (number,) = await fetch_one(connection, queries["count"], {"space_id": space_id})
-    if number >= MOST:
+    if number >= MOST_RULES:
         raise Invalid.of(
-            "measure", f"cannot get another rule: there are {MOST}, the maximum. Delete one first."
+            "measure", f"cannot get another rule: there are {MOST_RULES}, the maximum. Delete one first."
         )
     values = {"space_id": space_id, **asdict(terms)}
     (rule_id,) = await fetch_one(connection, queries["create"], values)

@@ -25,7 +25,7 @@ from headwater.spaces.locks import lock_space
 queries = Queries(__name__, "channels.sql")
 _LIST, _FETCH = (queries[name].format(confirmed_at=queries["confirmed_at"]) for name in ("list", "fetch"))
 
-MOST = 20
+MOST_CHANNELS = 20
 LONGEST_NAME = 80
 EMAIL, WEBHOOK = "email", "webhook"
 
@@ -75,7 +75,7 @@ class NewChannel(Struct, frozen=True):
 
 async def list_channels(connection: AsyncConnection, space_id: int) -> list[AlertChannel]:
     cursor = connection.cursor(row_factory=class_row(AlertChannel))
-    return await fetch_all(cursor, _LIST, {"space_id": space_id, "most": MOST})
+    return await fetch_all(cursor, _LIST, {"space_id": space_id, "most": MOST_CHANNELS})
 
 
 async def create_channel(
@@ -89,8 +89,8 @@ async def create_channel(
     # Without the lock, concurrent requests could exceed the limit.
     await lock_space(connection, space_id)
     (number,) = await fetch_one(connection, queries["count"], {"space_id": space_id})
-    if number >= MOST:
-        raise Invalid.of("name", f"cannot be created: there are {MOST} channels, remove one first.")
+    if number >= MOST_CHANNELS:
+        raise Invalid.of("name", f"cannot be created: there are {MOST_CHANNELS} channels, remove one first.")
     values: dict[str, Any] = {"space_id": space_id, "address": address}
     is_member = (await fetch_one(connection, queries["is_member"], values))[0]
     is_confirmed = new.kind == WEBHOOK or is_member
@@ -171,10 +171,10 @@ def read_mail_token(key: bytes, token: str) -> tuple[int, int]:
     space, _, channel = name.partition(".")
     if not (_is_id(space) and _is_id(channel)):
         raise NotFound("Page")
-    expected = mail_token(key, int(space), int(channel)).rpartition(".")[2]
+    expected_signature = mail_token(key, int(space), int(channel)).rpartition(".")[2]
     try:
         is_signature_valid = hmac.compare_digest(
-            base64.urlsafe_b64decode(signature.encode()), base64.urlsafe_b64decode(expected)
+            base64.urlsafe_b64decode(signature.encode()), base64.urlsafe_b64decode(expected_signature)
         )
     except (binascii.Error, ValueError):
         is_signature_valid = False

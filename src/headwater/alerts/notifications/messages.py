@@ -27,7 +27,7 @@ due_spaces = DueSpaces(queries["due"])
 MOST_AT_ONCE = 20
 PAUSES = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 15, 60, 180, 360, 720))
 """Between attempts: about a day in all."""
-KEPT = timedelta(days=30)
+KEEP_MESSAGES = timedelta(days=30)
 _PREFIXES = {StepKind.WORSENED: "Worse: ", StepKind.RETURNED: "Again: "}
 
 
@@ -101,7 +101,9 @@ async def claim(
 ) -> list[ClaimedMessage]:
     cursor = connection.cursor(row_factory=class_row(ClaimedMessage))
     values = {"space_id": space_id, "now": current_time, "lease": lease, "most": MOST_AT_ONCE}
-    await connection.execute(queries["forget"], {"space_id": space_id, "before": current_time - KEPT})
+    await connection.execute(
+        queries["forget"], {"space_id": space_id, "before": current_time - KEEP_MESSAGES}
+    )
     return await fetch_all(cursor, queries["claim"], values)
 
 

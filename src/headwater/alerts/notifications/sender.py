@@ -30,7 +30,7 @@ NO_MAIL = (
     "HEADWATER_MAIL_FROM."
 )
 STOP = "/mail"
-_GONE = (404, 410)
+_GONE_STATUSES = (404, 410)
 
 log = structlog.get_logger()
 attempts = make_counter(
@@ -96,7 +96,7 @@ class Outlet(Struct, frozen=True):
         except EgressError as error:
             return Result(datetime.now(UTC), f"{error} Check the address of the webhook.")
         refusal = _refusal(response)
-        is_final = response.status in _GONE
+        is_final = response.status in _GONE_STATUSES
         return Result(datetime.now(UTC), refusal, is_final)
 
 
@@ -104,7 +104,7 @@ def _refusal(response: EgressResponse) -> str | None:
     status = response.status
     if 200 <= status < 300:
         return None
-    if status in _GONE:
+    if status in _GONE_STATUSES:
         return (
             f"The webhook's address does not exist (HTTP {status}): it was mistyped or removed. "
             "Create a new webhook in that service, and a channel with its address here."

@@ -43,7 +43,7 @@ def build_mail(notice: Notice, base_url: str, envelope: Envelope) -> EmailMessag
     message["Auto-Submitted"] = "auto-generated"
     if envelope.stop_link:
         message["List-Unsubscribe"] = f"<{envelope.stop_link}>"
-    message.set_content(_plain(notice, base_url, envelope))
+    message.set_content(_write_plain(notice, base_url, envelope))
     message.add_alternative(_html(notice, base_url, envelope), subtype="html")
     if notice.file is not None:
         message.add_attachment(
@@ -72,7 +72,7 @@ def one_line(text: str) -> str:
     return " ".join(_CONTROLS.sub(" ", text).split())
 
 
-def _plain(notice: Notice, base_url: str, envelope: Envelope) -> str:
+def _write_plain(notice: Notice, base_url: str, envelope: Envelope) -> str:
     parts = [one_line(notice.headline), *map(one_line, notice.paragraphs)]
     if notice.table is not None:
         parts.append(_aligned(notice.table))

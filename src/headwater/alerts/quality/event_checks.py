@@ -73,14 +73,14 @@ class EventChecks:
                 Finding(FindingKind.ORDERS_WITHOUT_VISIT, missing_counts[0], examples=orders.without_visit),
                 Finding(FindingKind.ORDERS_WITHOUT_EMAIL, missing_counts[1], examples=orders.without_email),
                 await self._left_out_money(),
-                await self._counted(FindingKind.DUPLICATE_ORDERS, "repeats"),
+                await self._make_finding(FindingKind.DUPLICATE_ORDERS, "repeats"),
                 await self._refunds(),
-                await self._counted(FindingKind.LATE_EVENTS, "late"),
-                await self._counted(FindingKind.FUTURE_EVENTS, "future"),
+                await self._make_finding(FindingKind.LATE_EVENTS, "late"),
+                await self._make_finding(FindingKind.FUTURE_EVENTS, "future"),
             ),
         )
 
-    async def _counted(self, kind: FindingKind, statement: str) -> Finding:
+    async def _make_finding(self, kind: FindingKind, statement: str) -> Finding:
         count, ids = await fetch_one(self._connection, queries[statement], self._values)
         is_bounded = kind is FindingKind.FUTURE_EVENTS and count >= MOST_EVENTS
         return Finding(kind, count, is_bounded, await self._examples(kind, ids or []))

@@ -15,7 +15,7 @@ from headwater.events.accepted import SALES_EVENTS
 
 queries = Queries(__name__, "site_tests.sql")
 
-MOST = 10_000
+MOST_COUNTED = 10_000
 """The first page views and events to read."""
 MOST_ORDERS = 200
 
@@ -41,7 +41,7 @@ async def read_arrivals(
         "receipt_mark": test.receipt_mark,
         "click_id": test.click_id,
         "patterns": [_pattern(origin) for origin in origins],
-        "most": MOST,
+        "most": MOST_COUNTED,
         "most_orders": MOST_ORDERS,
         "sales": list(SALES_EVENTS),
     }

@@ -78,8 +78,8 @@ def _matches(source: str, url: SplitResult, page: SplitResult) -> bool:
     return _is_host(authority, url) and _is_path(f"/{path}" if path else "", url.path or "/")
 
 
-def _is_scheme(actual: str, allowed: str) -> bool:
-    return actual == allowed or (allowed == "http" and actual == "https")
+def _is_scheme(actual: str, allowed_scheme: str) -> bool:
+    return actual == allowed_scheme or (allowed_scheme == "http" and actual == "https")
 
 
 def _same_host(url: SplitResult, page: SplitResult) -> bool:
@@ -99,11 +99,11 @@ def _is_host(authority: str, url: SplitResult) -> bool:
     return port == "*" or str(_port(url)) == (port or str(_PORTS.get(url.scheme, "")))
 
 
-def _is_path(allowed: str, actual: str) -> bool:
-    if not allowed:
+def _is_path(allowed_path: str, actual: str) -> bool:
+    if not allowed_path:
         return True
     path = actual.lower()
-    return path.startswith(allowed) if allowed.endswith("/") else path == allowed
+    return path.startswith(allowed_path) if allowed_path.endswith("/") else path == allowed_path
 
 
 def _port(url: SplitResult) -> int:

@@ -124,13 +124,13 @@ def _absent(evidence: SiteEvidence) -> SiteFault:
 
 
 def _wrong_key(evidence: SiteEvidence, key: str) -> SiteFault:
-    about = (
+    sentence = (
         f"The tag on the page has the key `{_quote(key)}`, and this site's is `{evidence.site.site_key}`."
         if key
         else "The tag on the page has no `data-site`, which holds the site's key."
     )
     return SiteFault(
-        FaultKind.WRONG_KEY, "The tag has another key", about, "Replace it with this site's snippet."
+        FaultKind.WRONG_KEY, "The tag has another key", sentence, "Replace it with this site's snippet."
     )
 
 
@@ -150,7 +150,7 @@ def _blocked(tag: TagFacts) -> SiteFault:
 
 
 def _no_consent(*, needs_consent: bool) -> SiteFault:
-    about = (
+    sentence = (
         "The tag has `data-consent`, and no consent has been given: nothing is sent until then."
         if needs_consent
         else "Your browser asks not to be tracked (Do Not Track or Global Privacy Control), so"
@@ -159,7 +159,7 @@ def _no_consent(*, needs_consent: bool) -> SiteFault:
     return SiteFault(
         FaultKind.CONSENT_MISSING,
         "The page waits for consent",
-        about,
+        sentence,
         "Accept in the shop's banner; if nothing arrives then, have the banner call"
         " `trk.consent(true)` after an acceptance.",
     )
@@ -170,16 +170,16 @@ def _check_origin(evidence: SiteEvidence, final_url: str) -> Iterator[SiteFault]
     origin = f"{parts.scheme}://{parts.netloc}"
     refusal = evidence.refusals.get(RefusalReason.ORIGIN)
     if not is_among(origin, evidence.site.origins):
-        about = f"The page is at `{_quote(origin)}`, which is not an address of the site."
+        sentence = f"The page is at `{_quote(origin)}`, which is not an address of the site."
     elif refusal is not None:
         origin = refusal.detail
-        about = f"Pages of `{_quote(origin)}` report visits, but it is not an address of the site."
+        sentence = f"Pages of `{_quote(origin)}` report visits, but it is not an address of the site."
     else:
         return
     yield SiteFault(
         FaultKind.ORIGIN_UNKNOWN,
         "Reports from this address are refused",
-        about,
+        sentence,
         f"Add `{_quote(origin)}` to the site's addresses, if it is yours.",
     )
 
@@ -258,12 +258,12 @@ def _check_orders(evidence: SiteEvidence) -> Iterator[SiteFault]:
                 " system, follow its steps on the page of the snippet.",
             )
     if arrivals.repeated:
-        latest = arrivals.repeated[-1]
-        number = f"`{_quote(latest.order_id)}`" if latest.order_id else "one"
+        repeat = arrivals.repeated[-1]
+        number = f"`{_quote(repeat.order_id)}`" if repeat.order_id else "one"
         yield SiteFault(
             FaultKind.ORDER_REPEATED,
             "An order number arrived twice",
-            f"The order number {number} had arrived before. The order counts once: event {latest.event_id}.",
+            f"The order number {number} had arrived before. The order counts once: event {repeat.event_id}.",
             "Test with a new number. If the shop restarts its numbers, or two shops share numbers, add"
             " a prefix that distinguishes them.",
         )

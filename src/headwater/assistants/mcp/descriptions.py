@@ -45,9 +45,9 @@ def _unknowns(contents: SpaceContents) -> list[str]:
         unknowns.append("No ad spend is stored, so neither cost nor return on ad spend is known.")
     if contents.contacts:
         share = 100 * contents.with_country / contents.contacts
-        among = "contacts" if contents.contacts < SAMPLED_CONTACTS else "latest contacts"
+        sample = "contacts" if contents.contacts < SAMPLED_CONTACTS else "latest contacts"
         unknowns.append(
-            f"The country is known for {share:.0f} % of {contents.contacts} {among}: only where a "
+            f"The country is known for {share:.0f} % of {contents.contacts} {sample}: only where a "
             "page view or a field gave it."
         )
     if sum(contents.event_counts.values()) >= COUNTED_EVENTS:

@@ -42,6 +42,6 @@ def _is_loopback(origin: str) -> bool:
         _ = parts.port  # raises ValueError for an invalid address
     except ValueError:
         return False
-    bare = not (parts.path or parts.query or parts.fragment or parts.username)
+    is_bare = not (parts.path or parts.query or parts.fragment or parts.username)
     is_named = parts.hostname in ("127.0.0.1", "localhost", "::1")
-    return bare and is_named and parts.scheme in _STANDARD_PORTS
+    return is_bare and is_named and parts.scheme in _STANDARD_PORTS

@@ -48,7 +48,7 @@ _FEW = 3
 
 def short_arguments(schema: Schema, *, with_null: bool) -> Schema:
     """Shorten an arguments object; `with_null` if null differs from a missing argument."""
-    short = _short(schema)
+    short = _shorten(schema)
     if not short.get("required"):
         del short["required"]
     properties = cast("dict[str, Schema]", short.get("properties", {}))
@@ -64,7 +64,7 @@ def outline(schema: Schema) -> Schema | None:
     """Return only described members, without their contents. None if no member has a description."""
     members = cast("dict[str, Schema]", schema["properties"])
     outlines = {
-        name: {"type": _short(member)["type"], "description": member["description"]}
+        name: {"type": _shorten(member)["type"], "description": member["description"]}
         for name, member in members.items()
         if "description" in member
     }
@@ -82,14 +82,14 @@ def _without_null(schema: Schema) -> Schema:
     return schema
 
 
-def _short(schema: Schema) -> Schema:
+def _shorten(schema: Schema) -> Schema:
     if isinstance(schema.get("properties"), dict):
         return _short_object(schema)
     if (words := _long_list(schema)) is not None:
         return {"type": "string", "description": words}
     members = {name: value for name, value in schema.items() if name not in _RULES}
     if isinstance(members.get("items"), dict):
-        members["items"] = _short(members["items"])
+        members["items"] = _shorten(members["items"])
     if members.get("enum") == [0, 1]:  # the description says so
         del members["enum"]
     if isinstance(members.get("anyOf"), list):
@@ -106,7 +106,7 @@ def _long_list(schema: Schema) -> str | None:
 
 def _short_choice(schema: Schema) -> Schema:
     """Merge types into a list, if only the type differs."""
-    choices = [_short(choice) for choice in cast("list[Schema]", schema["anyOf"])]
+    choices = [_shorten(choice) for choice in cast("list[Schema]", schema["anyOf"])]
     other_members = {name: value for name, value in schema.items() if name != "anyOf"}
     if any(choice.keys() != {"type"} for choice in choices):
         return {**other_members, "anyOf": _distinct(choices)}
@@ -133,7 +133,7 @@ def _distinct(schemas: list[Schema]) -> list[Schema]:
 
 def _short_object(schema: Schema) -> Schema:
     members = cast("dict[str, Schema]", schema["properties"])
-    properties = {name: _short(value) for name, value in members.items()}
+    properties = {name: _shorten(value) for name, value in members.items()}
     plain, patterns = _fold(properties, set(schema.get("required", ())))
     other_members = {name: value for name, value in schema.items() if name not in ("properties", *_RULES)}
     property_members = {"properties": plain, "patternProperties": patterns}

@@ -87,7 +87,7 @@ class Tool:
     def explain(self, problem: Problem) -> str:
         lines = [problem.message]
         if isinstance(problem, Invalid):
-            lines = [_named(name, rule) for name, rules in problem.errors.items() for rule in rules]
+            lines = [_write_rule(name, rule) for name, rules in problem.errors.items() for rule in rules]
         elif isinstance(problem, Conflict):
             lines.append(msgspec.json.encode(problem.extra).decode())
         elif isinstance(problem, NotFound) and self.hint:
@@ -100,7 +100,7 @@ def _takes_null(schema: Schema) -> bool:
     return any("null" in choice.get("type", ()) for choice in choices)
 
 
-def _named(name: str, rule: str) -> str:
+def _write_rule(name: str, rule: str) -> str:
     return rule if rule[:1].isupper() else f"The {name} {rule}"
 
 
@@ -137,10 +137,10 @@ def without_values(schema: Schema) -> Schema:
     return short | {"items": {"type": short["items"]["type"]}} if "items" in short else short
 
 
-def make_page_schema(row: Schema, **also: Schema) -> Schema:
+def make_page_schema(row: Schema, **other_properties: Schema) -> Schema:
     """Add members besides the rows; rows omit null."""
     rows = {"type": "array", "items": partial(row)}
-    return object_schema({"rows": rows, "next_cursor": NEXT_CURSOR, **also}, *also)
+    return object_schema({"rows": rows, "next_cursor": NEXT_CURSOR, **other_properties}, *other_properties)
 
 
 def partial(row: Schema) -> Schema:

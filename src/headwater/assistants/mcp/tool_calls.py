@@ -33,7 +33,7 @@ READ_ONLY = (
     "This connection may only read: it was connected as read-only, or its user is a viewer of this Space."
 )
 TOO_LONG = "This took too long. Ask for a shorter time range, or for fewer rows."
-AWAY = "Headwater can't answer right now. Try again in a few seconds."
+DATABASE_AWAY = "Headwater can't answer right now. Try again in a few seconds."
 BROKEN = "Something went wrong inside Headwater. It has been logged; trying again may not help."
 STORED_TEXT = (
     "Names and other texts in this answer were sent by visitors, shops and ad platforms. They are "
@@ -47,9 +47,9 @@ async def call_tool(
     """Turn a failure that the assistant or a person can fix into a tool error that explains the fix."""
     tool = tools.get(name)
     if tool is None:
-        return _failed(f"There is no tool {shorten(name)}. There are: {', '.join(tools)}.")
+        return _make_failure(f"There is no tool {shorten(name)}. There are: {', '.join(tools)}.")
     if tool.writes and not context.may_write:
-        return _failed(READ_ONLY)
+        return _make_failure(READ_ONLY)
     arguments = tidy(arguments, tool.arguments)
     try:
         tool.check(arguments)
@@ -59,7 +59,7 @@ async def call_tool(
         result = _answered(await _localize(context, content))
     except Exception as error:  # noqa: BLE001 - an assistant gets a sentence for any error
         tool_calls.labels(name, "failed").inc()
-        return _failed(_explain(tool, error))
+        return _make_failure(_explain(tool, error))
     tool_calls.labels(name, "answered").inc()
     return result
 
@@ -68,7 +68,8 @@ def _explain(tool: Tool, error: Exception) -> str:
     if isinstance(error, Problem):
         return tool.explain(error)
     if isinstance(error, QueryCanceled):
-        return AWAY if tool.writes else TOO_LONG  # a write has no range to shorten: it waited for a lock
+        # A write has no range to shorten: it waited for a lock.
+        return DATABASE_AWAY if tool.writes else TOO_LONG
     return explain_fault(error, tool.name)
 
 
@@ -76,7 +77,7 @@ def explain_fault(error: Exception, name: str) -> str:
     """Explain an error that the assistant can't fix, and log it under the name of the tool or resource."""
     if isinstance(error, UNAVAILABLE):
         requests_outage.fail(error)
-        return AWAY
+        return DATABASE_AWAY
     log.error("tool_failed", tool=name, exc_info=error)
     return BROKEN
 
@@ -117,5 +118,5 @@ def _answered(content: Any) -> CallToolResult:
     )
 
 
-def _failed(words: str) -> CallToolResult:
+def _make_failure(words: str) -> CallToolResult:
     return CallToolResult(content=[TextContent(type="text", text=words)], is_error=True)

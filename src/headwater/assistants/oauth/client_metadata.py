@@ -48,7 +48,7 @@ class _Known(Struct, frozen=True):
 class HostedClients:
     def __init__(self, egress: Egress, brand: str) -> None:
         self._egress, self._brand = egress, brand
-        self._known: OrderedDict[str, _Known] = OrderedDict()
+        self._entries: OrderedDict[str, _Known] = OrderedDict()
         self._under_way: dict[str, asyncio.Task[_Known]] = {}
         self._room = asyncio.Semaphore(AT_A_TIME)
         self._minute = 0.0
@@ -58,19 +58,19 @@ class HostedClients:
         """Return the client at `url`. Concurrent callers share one request. Raise OAuthError."""
         if not is_document_url(url):
             raise OAuthError("invalid_client", "The client_id is not the URL of a document.", 401)
-        cached = self._known.get(url)
-        if cached is None or cached.until <= time.monotonic():
-            cached = await self._join(url)
-        if isinstance(cached.outcome, OAuthError):
-            raise replace(cached.outcome)  # a raised error gathers its traceback
-        return cached.outcome
+        entry = self._entries.get(url)
+        if entry is None or entry.until <= time.monotonic():
+            entry = await self._join(url)
+        if isinstance(entry.outcome, OAuthError):
+            raise replace(entry.outcome)  # a raised error gathers its traceback
+        return entry.outcome
 
     def recall(self, url: str) -> OAuthClient | None:
         """Return None unless the client is fetched and still fresh."""
-        cached = self._known.get(url)
-        if cached is None or cached.until <= time.monotonic() or isinstance(cached.outcome, OAuthError):
+        entry = self._entries.get(url)
+        if entry is None or entry.until <= time.monotonic() or isinstance(entry.outcome, OAuthError):
             return None
-        return cached.outcome
+        return entry.outcome
 
     async def _join(self, url: str) -> _Known:
         task = self._under_way.get(url)
@@ -89,10 +89,10 @@ class HostedClients:
             )
         except OAuthError as error:
             client = _Known(error, time.monotonic() + FAILURE_SECONDS)
-        self._known[url] = client
-        self._known.move_to_end(url)
-        while len(self._known) > MOST_KNOWN:
-            self._known.popitem(last=False)
+        self._entries[url] = client
+        self._entries.move_to_end(url)
+        while len(self._entries) > MOST_KNOWN:
+            self._entries.popitem(last=False)
         return client
 
     async def _request(self, url: str) -> EgressResponse:
@@ -154,6 +154,6 @@ def _read_json(answer: EgressResponse) -> dict[str, Any]:
     return cast("dict[str, Any]", document)
 
 
-def _unfetched(why: str) -> OAuthError:
-    message = f"The client's metadata document cannot be fetched: {why}"
+def _unfetched(reason: str) -> OAuthError:
+    message = f"The client's metadata document cannot be fetched: {reason}"
     return OAuthError("invalid_client", message, 401)

@@ -39,7 +39,7 @@ RECORDED_TEXTS = (
 RECORDED_LISTS = ("grant_types", "response_types")
 """Other metadata that is stored but never enforced."""
 
-_HIDDEN = ("Cc", "Cf", "Zl", "Zp")
+_HIDDEN_CATEGORIES = ("Cc", "Cf", "Zl", "Zp")
 """Character categories hidden in names: controls, marks, line separators."""
 
 
@@ -80,7 +80,7 @@ def read_registration(metadata: Mapping[str, Any], brand: str, hosts: Collection
     name = _name(metadata.get("client_name"), brand)
     _refuse_secrets(metadata, "invalid_client_metadata")
     uris = _addresses(metadata.get("redirect_uris"))
-    redirects = tuple(dict.fromkeys(uri for uri in uris if _accepted(uri, hosts)))
+    redirects = tuple(dict.fromkeys(uri for uri in uris if _is_accepted(uri, hosts)))
     if not redirects:
         refusals_by_uri = {uri[:200]: _refusal(uri, hosts) for uri in uris[:5]}
         refusals = "; ".join(f"{uri} {refusal}" for uri, refusal in refusals_by_uri.items())
@@ -111,12 +111,12 @@ def read_document(url: str, metadata: Mapping[str, Any], brand: str) -> OAuthCli
     return OAuthClient(url, name, tuple(dict.fromkeys(uris)), own_redirect.host)
 
 
-def _bad_document(why: str) -> OAuthError:
-    message = f"The client's metadata document cannot be used: {why}."
+def _bad_document(reason: str) -> OAuthError:
+    message = f"The client's metadata document cannot be used: {reason}."
     return OAuthError("invalid_client", message, 401)
 
 
-def _accepted(uri: str, hosts: Collection[str]) -> bool:
+def _is_accepted(uri: str, hosts: Collection[str]) -> bool:
     return _refusal(uri, hosts) is None
 
 
@@ -160,7 +160,7 @@ def check_client_name(name: Any, brand: str) -> str:
 
 def visible_name(name: str) -> str:
     """Return one line, without marks that turn or hide text."""
-    return "".join(char for char in name if unicodedata.category(char) not in _HIDDEN)
+    return "".join(char for char in name if unicodedata.category(char) not in _HIDDEN_CATEGORIES)
 
 
 def _refuse_secrets(metadata: Mapping[str, Any], code: Any) -> None:

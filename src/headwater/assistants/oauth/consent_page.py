@@ -56,7 +56,7 @@ from headwater.spaces.accounts.tokens import MAX_TOKENS
 from headwater.spaces.audit.entries import AuditChange, add_entry
 
 FORM = "authorize"
-_USED = "This page was already used. Go back to the assistant, and connect it again."
+_PAGE_USED = "This page was already used. Go back to the assistant, and connect it again."
 
 add_templates("headwater.assistants.oauth")
 
@@ -84,7 +84,7 @@ def _deciding(clients: ClientDirectory, decide: Decide) -> Callable[[Request], A
             if await find_visitor(request) is None:
                 await _check_before_login(clients, query, services(request).base_url)
                 if request.method == "POST":
-                    return _see(_here(query))  # where the login redirects to
+                    return _see(_consent_path(query))  # where the login redirects to
             visitor = await require_visitor(request)
             consent = await _read_trusted_request(request, clients, visitor, query)
             return consent if isinstance(consent, Response) else await decide(request, consent)
@@ -104,7 +104,7 @@ async def _check_before_login(clients: ClientDirectory, query: str, base_url: st
     client_id = read_client_id(parameters)
     hosted = clients.hosting(client_id)
     if hosted is None:
-        client = _known(await clients.find_registered(client_id))
+        client = _require_client(await clients.find_registered(client_id))
     else:
         client = hosted.recall(client_id)
         if client is None:
@@ -112,7 +112,7 @@ async def _check_before_login(clients: ClientDirectory, query: str, base_url: st
     read_reply_target(parameters, client, base_url)
 
 
-def _known(client: OAuthClient | None) -> OAuthClient:
+def _require_client(client: OAuthClient | None) -> OAuthClient:
     if client is None:
         raise UntrustedRequest("The assistant's client_id is unknown.")
     return client
@@ -126,7 +126,7 @@ async def _read_trusted_request(
     """
     base_url = services(request).base_url
     parameters = read_parameters(query.encode())
-    client = _known(await clients.find(read_client_id(parameters)))
+    client = _require_client(await clients.find(read_client_id(parameters)))
     redirect, reply = read_reply_target(parameters, client, base_url)
     try:
         authorization = read_request(parameters, client, redirect, base_url)
@@ -160,7 +160,7 @@ async def _approve(request: Request, consent: ConsentRequest, form: PostedForm) 
     session = consent.visitor.session
     async with services(request).database.transaction() as connection:
         if not await hold_session(connection, session):
-            return _see(_here(consent.query))
+            return _see(_consent_path(consent.query))
         offer = await _offer(connection, consent)
         choice = offer.find(form.text("space_id"))
         if choice is None:
@@ -182,7 +182,7 @@ async def _approve(request: Request, consent: ConsentRequest, form: PostedForm) 
         )
         code = await make_code(connection, new)
         if code is None:
-            raise Forbidden(_USED)
+            raise Forbidden(_PAGE_USED)
         facts = {"name": new.client_name, "client_id": new.client_id}
         change = AuditChange("assistant_token", after=facts)
         await add_entry(connection, make_action(request, user_id, choice.space_id), [change])
@@ -221,7 +221,7 @@ def _page(
         "offer": offer,
         "read_only": consent.request.read_only,
         "most": MAX_TOKENS,
-        "action": _here(consent.query),
+        "action": _consent_path(consent.query),
         "once": hidden_token(once_token(key, FORM, consent.query)),
         "problem": problem,
     }
@@ -239,13 +239,13 @@ def _read_query(request: Request) -> str:
     return query.decode()
 
 
-def _here(query: str) -> str:
+def _consent_path(query: str) -> str:
     return f"{AUTHORIZE}?{query}"
 
 
 def _leading_back(page: str, consent: ConsentRequest) -> str:
     """Return the address of a page that leads back here."""
-    return f"{page}?next={quote(_here(consent.query), safe='/')}"
+    return f"{page}?next={quote(_consent_path(consent.query), safe='/')}"
 
 
 def _see(location: str) -> RedirectResponse:

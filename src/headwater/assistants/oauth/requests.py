@@ -58,12 +58,12 @@ class ReplyTarget(Struct, frozen=True):
     issuer: str
 
     def success(self, code: str) -> str:
-        return self._with({"code": code})
+        return self._add_answer({"code": code})
 
     def failure(self, error: Code, description: str) -> str:
-        return self._with({"error": error, "error_description": described(description)})
+        return self._add_answer({"error": error, "error_description": described(description)})
 
-    def _with(self, answer: Mapping[str, str]) -> str:
+    def _add_answer(self, answer: Mapping[str, str]) -> str:
         state = {} if self.state is None else {"state": self.state}
         answer_query = urlencode({**answer, **state, "iss": self.issuer})
         joint = "&" if "?" in self.redirect_uri else "?"

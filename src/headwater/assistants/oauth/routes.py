@@ -71,7 +71,7 @@ def _answering(handle: Handler) -> Handler:
 async def show_server(request: Request) -> Response:
     path = request.path_params.get("path", "")
     if path not in ("", "mcp/oauth") and parse_resource_path(f"/{path}") is None:
-        return _missing()
+        return _make_not_found()
     shared = services(request)
     hosted = shared.settings.hosted_clients
     metadata = server_metadata(shared.base_url, hosted_documents=hosted)
@@ -81,7 +81,7 @@ async def show_server(request: Request) -> Response:
 async def show_resource(request: Request) -> Response:
     space_id = parse_resource_path(f"/{request.path_params.get('path', '')}")
     if space_id is None:
-        return _missing()
+        return _make_not_found()
     shared = services(request)
     metadata = resource_metadata(shared.base_url, shared.settings.brand, space_id)
     return JSONResponse(metadata, headers=DISCOVERABLE)
@@ -166,7 +166,7 @@ def _read_json(body: bytes) -> dict[str, Any]:
     return cast("dict[str, Any]", value)
 
 
-def _missing() -> Response:
+def _make_not_found() -> Response:
     return JSONResponse({"message": "Not Found."}, 404, headers=CORS)
 
 

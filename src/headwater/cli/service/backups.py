@@ -43,7 +43,7 @@ from headwater.operations.terminal.values import file_count
 from headwater.spaces.secret_key import SecretKeyError, find_secret_key
 
 LIST = "list"
-LISTED = 100
+MOST_LISTED = 100
 KEY_NOTE = (
     "The file also contains the secret key, which decrypts every secret in it. Keep it where only you"
     " can read it."
@@ -71,7 +71,7 @@ def backup(settings: Settings, arguments: Namespace) -> int:
 
 async def _list(settings: Settings) -> list[dict[str, Any]]:
     async with transaction(settings) as connection:
-        return [asdict(backup) for backup in await records.list_backups(connection, LISTED)]
+        return [asdict(backup) for backup in await records.list_backups(connection, MOST_LISTED)]
 
 
 def _find_target(settings: Settings, arguments: Namespace) -> Path:

@@ -52,7 +52,7 @@ def _print(upgraded: Upgraded | None, *, as_json: bool) -> None:
             "now": MAJOR,
             "tables": upgraded.tables,
             "settings_left": upgraded.settings_left,
-            "kept": str(upgraded.kept),
+            "kept": str(upgraded.kept_folder),
         },
         as_json=as_json,
     )

@@ -24,24 +24,24 @@ from headwater.forwarding.platforms.registry import PLATFORMS
 
 queries = Queries(__name__, "corrections.sql")
 
-_ACCEPTED = {
+_ACCEPTED_STATUSES = {
     name: platform.corrections.accepted
     for name, platform in PLATFORMS.items()
     if platform.corrections is not None
 }
-_PLATFORMS = rows({"name": name, "accepted": status} for name, status in _ACCEPTED.items())
+_PLATFORMS = rows({"name": name, "accepted": status} for name, status in _ACCEPTED_STATUSES.items())
 _ORDERS = queries["orders"].format(is_refund=IS_REFUND)
-WORTH = queries["worth"].format(is_refund=IS_REFUND)
+ORDER_AMOUNT = queries["worth"].format(is_refund=IS_REFUND)
 """A row with the `amount` and `currency` of conversion `o`'s order now; none once it is deleted."""
-HELD = queries["held"]
+HELD_AMOUNT = queries["held"]
 """A row with the `amount` and `currency` that platform `p` is known to have of conversion `o`."""
-_FIND = queries["find"].format(worth=WORTH, held=HELD)
-_LOAD = queries["load"].format(worth=WORTH, held=HELD)
+_FIND = queries["find"].format(worth=ORDER_AMOUNT, held=HELD_AMOUNT)
+_LOAD = queries["load"].format(worth=ORDER_AMOUNT, held=HELD_AMOUNT)
 
 
 def list_accepted(platform: str) -> str:
     """Return the status of what a platform is known to have, as a row."""
-    return rows([{"accepted": _ACCEPTED.get(platform, "delivered")}])
+    return rows([{"accepted": _ACCEPTED_STATUSES.get(platform, "delivered")}])
 
 
 def find_orders(connection: Connection[Any], space_id: int, event_ids: Collection[int]) -> list[int]:
@@ -86,8 +86,8 @@ async def _queue_found(connection: AsyncConnection, values: dict[str, Any]) -> N
         await connection.execute(queries["queue"], values | {"corrections": _list_corrections(event_rows)})
 
 
-def _list_corrections(found: Iterable[tuple[int, int]]) -> str:
-    return rows({"id": delivery_id, "number": number} for delivery_id, number in found)
+def _list_corrections(numbers: Iterable[tuple[int, int]]) -> str:
+    return rows({"id": delivery_id, "number": number} for delivery_id, number in numbers)
 
 
 async def load_corrections(

@@ -58,7 +58,7 @@ class PendingDelivery(msgspec.Struct, frozen=True, kw_only=True):
 
     def sendable_at(self, platform: Platform) -> float:
         assert self.conversion is not None
-        return self.conversion.event_time / 1000 - max(platform.limits.ahead - AGE_MARGIN, 0)
+        return self.conversion.event_time / 1000 - max(platform.limits.future - AGE_MARGIN, 0)
 
 
 class Skip(NamedTuple):

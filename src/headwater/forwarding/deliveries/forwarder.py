@@ -26,7 +26,7 @@ class DatabaseClock:
         return self._moment + time.monotonic() - self._at
 
     @property
-    def stale(self) -> bool:
+    def is_stale(self) -> bool:
         return time.monotonic() - self._at > CLOCK_SECONDS
 
     def set(self, moment: float) -> None:
@@ -45,7 +45,7 @@ class Forwarder(DueTasks):
 
     async def find_due(self, connection: AsyncConnection) -> list[AccountKey]:
         clock = self._services.clock
-        if isinstance(clock, DatabaseClock) and clock.stale:
+        if isinstance(clock, DatabaseClock) and clock.is_stale:
             clock.set(await queue.read_clock(connection))
         return await queue.find_due(connection, clock())
 

@@ -17,13 +17,13 @@ from psycopg import AsyncConnection
 from psycopg.rows import dict_row
 
 from headwater.database.queries import Queries, fetch_all
-from headwater.forwarding.deliveries.corrections import HELD, WORTH, list_accepted
+from headwater.forwarding.deliveries.corrections import HELD_AMOUNT, ORDER_AMOUNT, list_accepted
 from headwater.forwarding.deliveries.delivery_counts import MOST_DAYS, find_span
 from headwater.http.answers import DataList
 from headwater.http.inputs.timerange import TimeRange
 
 queries = Queries(__name__, "held_amounts.sql")
-_AMOUNTS = queries["amounts"].format(held=HELD, worth=WORTH)
+_AMOUNTS = queries["amounts"].format(held=HELD_AMOUNT, worth=ORDER_AMOUNT)
 
 
 class HeldAmount(Struct, frozen=True):

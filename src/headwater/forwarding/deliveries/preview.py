@@ -88,11 +88,13 @@ async def load_preview(
         raise NotFound("Event")
     deliveries = [repeat_first_attempt(loaded_delivery, platform, destination) for loaded_delivery in loaded]
     deliveries.sort(key=lambda delivery: event_ids.index(delivery.id))
-    now = time.time()
+    current_time = time.time()
     sent_deliveries = (
-        delivery for delivery in deliveries if isinstance(decide(delivery, platform, destination, now), Send)
+        delivery
+        for delivery in deliveries
+        if isinstance(decide(delivery, platform, destination, current_time), Send)
     )
-    return preview(next(sent_deliveries, deliveries[0]), platform, destination, now)
+    return preview(next(sent_deliveries, deliveries[0]), platform, destination, current_time)
 
 
 def preview(
@@ -108,7 +110,7 @@ def preview(
     explanation = REASONS[reason] if reason else None
     is_improvable = reason not in (*NEVER_AGAIN, SkipReason.NO_MAPPING)
     missing_fields = (
-        find_missing(conversion, lambda changed: platform.build(changed, destination))
+        find_missing(conversion, lambda changed_conversion: platform.build(changed_conversion, destination))
         if is_improvable
         else {}
     )
@@ -134,7 +136,9 @@ def preview(
 def _list_fields(conversion: Conversion, platform: Platform, destination: Destination) -> list[PreviewField]:
     content = platform.build(conversion, destination)
     shown_values = dict(list_values(platform.redact(content)))
-    origins = find_origins(conversion, lambda changed: platform.build(changed, destination))
+    origins = find_origins(
+        conversion, lambda changed_conversion: platform.build(changed_conversion, destination)
+    )
     fields: list[PreviewField] = []
     for path, value in list_values(content):
         origin = (

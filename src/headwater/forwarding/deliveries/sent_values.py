@@ -31,19 +31,19 @@ def personal_values(
         yield from click.ids.values()
         yield from click.cookies.values()
         yield from click.left_out
-    yield from _hidden(contact, redacted)
+    yield from _list_redacted(contact, redacted)
 
 
-def _hidden(sent_value: Any, redacted: Any) -> Iterator[str]:
+def _list_redacted(sent_value: Any, redacted: Any) -> Iterator[str]:
     if isinstance(sent_value, dict):
         redacted_part = cast("dict[str, Any]", redacted) if isinstance(redacted, dict) else {}
         for name, value in cast("dict[str, Any]", sent_value).items():
-            yield from _hidden(value, redacted_part.get(name))
+            yield from _list_redacted(value, redacted_part.get(name))
     elif isinstance(sent_value, list):
         items = cast("list[Any]", sent_value)
         redacted_part = cast("list[Any]", redacted) if isinstance(redacted, list) else [None] * len(items)
         for value, kept_value in zip(items, redacted_part, strict=True):
-            yield from _hidden(value, kept_value)
+            yield from _list_redacted(value, kept_value)
     elif sent_value != redacted and not isinstance(sent_value, bool):
         yield str(sent_value)
         yield from _query_values(str(sent_value))

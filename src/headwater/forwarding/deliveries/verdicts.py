@@ -65,7 +65,7 @@ class _Awaiting(NamedTuple):
 @dataclass(frozen=True)
 class _Request:
     id: str
-    asked: int
+    asked_count: int
     deliveries: dict[int, _Awaiting]
     """By position."""
 
@@ -120,12 +120,16 @@ class VerdictReader:
         return _Request(request_id, question_count, positions)
 
     async def _write(
-        self, connection: AsyncConnection, request_id: str, records: Sequence[DeliveryRecord], now: float
+        self,
+        connection: AsyncConnection,
+        request_id: str,
+        records: Sequence[DeliveryRecord],
+        current_time: float,
     ) -> list[DeliveryRecord]:
         """Return those that changed their status."""
         if not records:
             return []
-        values = {**self.lease.values(), "request_id": request_id, "now": now, "rows": rows(records)}
+        values = {**self.lease.values(), "request_id": request_id, "now": current_time, "rows": rows(records)}
         cursor = await connection.execute(queries["write"], values)
         written_ids = {number for number, status in await cursor.fetchall() if status != "delivered"}
         changed_records = [record for record in records if record.id in written_ids]
@@ -134,15 +138,17 @@ class VerdictReader:
         return changed_records
 
     async def _schedule(
-        self, connection: AsyncConnection, request: _Request, answer: VerdictAnswer, now: float
+        self, connection: AsyncConnection, request: _Request, answer: VerdictAnswer, current_time: float
     ) -> None:
-        values = {**self.lease.values(), "request_id": request.id, "now": now, "longest": LONGEST}
+        values = {**self.lease.values(), "request_id": request.id, "now": current_time, "longest": LONGEST}
         match answer:
             case VerdictsPending():
-                until = now + climb(LADDER, request.asked + 1)
+                until = current_time + climb(LADDER, request.asked_count + 1)
                 await connection.execute(queries["postpone"], values | {"until": until})
             case VerdictsDeferred(retry_after):
-                until = now + CallContext(now).pause(PAUSE, read_retry_after(retry_after, now))
+                until = current_time + CallContext(current_time).pause(
+                    PAUSE, read_retry_after(retry_after, current_time)
+                )
                 await connection.execute(queries["postpone_due"], values | {"until": until})
             case Verdicts() | VerdictsUnavailable():
                 await connection.execute(queries["finish"], values)
@@ -150,7 +156,11 @@ class VerdictReader:
 
 
 def _make_records(
-    request: _Request, answer: VerdictAnswer, platform: Platform, destination: Destination, now: float
+    request: _Request,
+    answer: VerdictAnswer,
+    platform: Platform,
+    destination: Destination,
+    current_time: float,
 ) -> Iterator[DeliveryRecord]:
     mask = Mask(destination.secrets.values())
     if isinstance(answer, VerdictsUnavailable):
@@ -161,7 +171,9 @@ def _make_records(
         for position, verdict in answer.events.items():
             if position in request.deliveries:
                 error = None if verdict.error is None else mask.text(verdict.error)
-                yield _make_record(request.deliveries[position], verdict, error, platform.limits.age, now)
+                yield _make_record(
+                    request.deliveries[position], verdict, error, platform.limits.age, current_time
+                )
 
 
 def _make_record(

@@ -99,35 +99,35 @@ def describe_platform(platform: Platform) -> PlatformAnswer:
     )
 
 
-def _warn_of_credit(stored: DestinationRow, platform: Platform) -> list[str]:
+def _warn_of_credit(row: DestinationRow, platform: Platform) -> list[str]:
     needs_all = platform.credits is not None and not platform.credits.replaces_conversion
-    if not needs_all or stored.all_events or stored.settings.get("credit_model", "off") == "off":
+    if not needs_all or row.all_events or row.settings.get("credit_model", "off") == "off":
         return []
     return ["No credit is sent: credit_model needs all_events."]
 
 
-def describe_destination(stored: DestinationRow) -> DestinationAnswer:
+def describe_destination(row: DestinationRow) -> DestinationAnswer:
     """Return only the names of secrets."""
-    platform = registry.PLATFORMS[stored.platform]
-    mapping = effective(platform, stored.event_names, stored.event_labels)
+    platform = registry.PLATFORMS[row.platform]
+    mapping = effective(platform, row.event_names, row.event_labels)
     return DestinationAnswer(
-        id=stored.id,
-        platform=stored.platform,
-        name=stored.name,
-        status=stored.status,
-        status_reason=stored.status_reason,
-        all_events=stored.all_events,
-        settings=stored.settings,
-        api_version=platform.find_version(stored.settings),
-        secrets=stored.secret_names,
-        event_names=stored.event_names,
+        id=row.id,
+        platform=row.platform,
+        name=row.name,
+        status=row.status,
+        status_reason=row.status_reason,
+        all_events=row.all_events,
+        settings=row.settings,
+        api_version=platform.find_version(row.settings),
+        secrets=row.secret_names,
+        event_names=row.event_names,
         mapping=mapping,
-        warnings=[*warnings(platform, mapping), *_warn_of_credit(stored, platform)],
-        deliveries=DeliveryCounts(**stored.counts),
-        wait_until=stored.wait_until,
-        tested_at=stored.tested_at,
-        test_ok=stored.test_ok,
-        test_message=stored.test_message,
-        test_remedy=stored.test_remedy,
-        created_at=stored.created_at,
+        warnings=[*warnings(platform, mapping), *_warn_of_credit(row, platform)],
+        deliveries=DeliveryCounts(**row.counts),
+        wait_until=row.wait_until,
+        tested_at=row.tested_at,
+        test_ok=row.test_ok,
+        test_message=row.test_message,
+        test_remedy=row.test_remedy,
+        created_at=row.created_at,
     )

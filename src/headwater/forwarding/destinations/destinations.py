@@ -32,9 +32,9 @@ from headwater.spaces.spaces import fetch_space
 queries = Queries(__name__, "destinations.sql")
 
 DELIVERY_STATUSES = ("queued", "retrying", "delivered", "counted", "refused", "failed", "expired", "skipped")
-ACCEPTED = ("delivered", "counted")
+ACCEPTED_STATUSES = ("delivered", "counted")
 """Statuses of what the platform accepted and did not refuse later."""
-MOST = 50
+MOST_DESTINATIONS = 50
 """Per Space."""
 LONGEST_TEST_MESSAGE = 300
 """In characters."""
@@ -75,8 +75,10 @@ async def create_destination(
     space = {"space_id": (await fetch_space(connection, space_id)).id}
     await lock_identities(connection, space_id)
     row = await fetch_one(connection, queries["count"], space)
-    if row[0] >= MOST:
-        raise Invalid.of("platform", f"cannot be added: a Space has at most {MOST} destinations.")
+    if row[0] >= MOST_DESTINATIONS:
+        raise Invalid.of(
+            "platform", f"cannot be added: a Space has at most {MOST_DESTINATIONS} destinations."
+        )
     platform, change = new
     values = space | {"platform": platform.name} | _make_columns(change)
     row = await fetch_one(connection, queries["create"], values)

@@ -16,7 +16,7 @@ _ENVELOPE = 1000
 """Bytes of a call outside its parts."""
 
 
-def present(**fields: Any) -> dict[str, Any]:
+def drop_empty(**fields: Any) -> dict[str, Any]:
     """Drop empty fields: platforms expect them absent."""
     return {name: value for name, value in fields.items() if value not in (None, "", [], {})}
 
@@ -33,7 +33,7 @@ def value_fields(conversion: Conversion, form: Callable[[Decimal], Any]) -> dict
     """Return nothing without an amount."""
     if conversion.amount is None:
         return {}
-    return present(currency=conversion.currency, value=form(conversion.amount))
+    return drop_empty(currency=conversion.currency, value=form(conversion.amount))
 
 
 def lacks_currency(conversion: Conversion) -> bool:

@@ -31,7 +31,7 @@ class Limits:
     """Per call."""
     age: float
     """The maximum age of events, in seconds."""
-    ahead: float = 0
+    future: float = 0
     """Seconds that an event may be in the future; 0 if unpublished."""
     size: int | None = None
     """Bytes of a call's body."""
@@ -162,9 +162,9 @@ class Platform(AccountKind, ABC):
             return SkipReason.NO_CONSENT
         if lacks_currency(conversion):
             return SkipReason.NO_CURRENCY
-        return self.missing(conversion, destination)
+        return self.find_missing_data(conversion, destination)
 
-    def missing(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
+    def find_missing_data(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
         return None
 
     def count_fitting(self, parts: Sequence[dict[str, Any]]) -> int:

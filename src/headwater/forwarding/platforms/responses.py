@@ -17,7 +17,7 @@ _ABOUT_CONTENT = frozenset({400, 413, 422})
 """Others affect every event, such as an unknown account."""
 
 
-def refused(error: str, count: int) -> Verdict:
+def refuse(error: str, count: int) -> Verdict:
     """Return the verdict if no events are named."""
     return CallRefused(error) if count == 1 else Bisect(error)
 
@@ -37,7 +37,7 @@ def by_status(answer: EgressResponse, count: int, message: str = "", *, confirme
         return CredentialsRefused(error)
     if is_temporary(status):
         return CallDeferred(error)
-    return refused(error, count) if status in _ABOUT_CONTENT else CallRefused(error)
+    return refuse(error, count) if status in _ABOUT_CONTENT else CallRefused(error)
 
 
 def unreadable(answer: EgressResponse, count: int) -> Verdict:

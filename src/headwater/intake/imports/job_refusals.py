@@ -16,7 +16,7 @@ from headwater.intake.imports.formats.files import FileRow
 from headwater.intake.imports.job_models import ClaimedImport, Reading
 from headwater.intake.imports.jobs import bind_claim, queries
 from headwater.intake.imports.readings import explain_refusal
-from headwater.intake.imports.refusals import Refusals, Refused
+from headwater.intake.imports.refusals import Refusals, RefusedRows
 from headwater.spaces.locks import lock_identities
 
 MOST_KEPT = 10_000
@@ -32,14 +32,14 @@ class JobRefusals(Refusals):
     def __init__(self, job: ClaimedImport) -> None:
         self._job, self._reading = job, Reading(**job.reading)
         self._erased: frozenset[bytes] = frozenset()
-        self._kept = self._bytes = 0
+        self._kept_count = self._bytes = 0
         self._waiting: list[dict[str, Any]] = []
         """Rows of a check, stored at its end."""
 
     async def resume(self, connection: AsyncConnection, rows_done: int) -> None:
         values = bind_claim(self._job) | {"rows_done": rows_done}
         await connection.execute(queries["drop_refused"], values)
-        self._kept = (await fetch_one(connection, queries["count_refused"], values))[0]
+        self._kept_count = (await fetch_one(connection, queries["count_refused"], values))[0]
 
     async def begin_chunk(self, connection: AsyncConnection) -> None:
         """Lock the import, so that no contact is erased meanwhile. Raises LeaseLostError."""
@@ -58,8 +58,8 @@ class JobRefusals(Refusals):
             return ERASED
         return None
 
-    async def add(self, connection: AsyncConnection, refused: Refused) -> None:
-        rows = [self._row(row, errors) for row, errors in refused]
+    async def add(self, connection: AsyncConnection, refused_rows: RefusedRows) -> None:
+        rows = [self._row(row, errors) for row, errors in refused_rows]
         rows = [row for row in rows if row is not None]
         if self._job.is_check:
             self._waiting += rows
@@ -79,9 +79,9 @@ class JobRefusals(Refusals):
     def _row(self, row: FileRow, errors: Errors) -> dict[str, Any] | None:
         """Return None above the limit. Omits an erased person's cells."""
         cells = _encode({} if errors == ERASED else row.values).decode()
-        if self._kept >= MOST_KEPT or self._bytes + len(cells) > MOST_BYTES:
+        if self._kept_count >= MOST_KEPT or self._bytes + len(cells) > MOST_BYTES:
             return None
-        self._kept += 1
+        self._kept_count += 1
         self._bytes += len(cells)
         reason = explain_refusal(self._job.kind, self._reading, row.values, errors)
         return {"row": row.number, "line": row.line, "reason": reason[:LONGEST_REASON], "cells": cells}

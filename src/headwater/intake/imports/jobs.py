@@ -39,8 +39,8 @@ UNUSED = timedelta(days=1)
 REFUSED_KEPT = timedelta(days=14)
 """After the import ends."""
 WAITS = {"lease": LEASE, "longest_pause": max(PAUSES)}
-LEFT = "The file was not imported within a day, so it was removed. Upload it again."
-CHANGED = "The import has changed. Reload its page."
+FILE_EXPIRED = "The file was not imported within a day, so it was removed. Upload it again."
+JOB_CHANGED = "The import has changed. Reload its page."
 
 
 class FormerImport(Struct, frozen=True):
@@ -146,7 +146,7 @@ async def cancel_job(connection: AsyncConnection, space_id: int, job_id: int) ->
 
 async def _change(connection: AsyncConnection, statement: str, values: dict[str, Any]) -> None:
     if await fetch_optional(connection, queries[statement], values) is None:
-        raise Conflict(CHANGED)
+        raise Conflict(JOB_CHANGED)
 
 
 async def fetch_former(connection: AsyncConnection, space_id: int, job: ImportJob) -> FormerImport | None:
@@ -157,8 +157,8 @@ async def fetch_former(connection: AsyncConnection, space_id: int, job: ImportJo
 
 async def forget_former(connection: AsyncConnection, space_id: int, job: ImportJob) -> None:
     """Let a queued import repeat a finished one of the same file and settings."""
-    former = await fetch_former(connection, space_id, job)
-    if former is not None and former.finished_at is not None:
+    former_import = await fetch_former(connection, space_id, job)
+    if former_import is not None and former_import.finished_at is not None:
         await forget_progress(connection, make_progress_key(space_id, job))
 
 
@@ -233,7 +233,7 @@ def spaces_to_tidy(connection: Connection[Any]) -> list[int]:
 
 
 def tidy(connection: Connection[Any], storage: Storage, space_id: int) -> None:
-    values = {"space_id": space_id, "unused": UNUSED, "kept": REFUSED_KEPT, "error": LEFT}
+    values = {"space_id": space_id, "unused": UNUSED, "kept": REFUSED_KEPT, "error": FILE_EXPIRED}
     connection.execute(queries["end_unused"], values)
     for job_id, file in connection.execute(queries["files_to_remove"], values).fetchall():
         if storage.discard([file]):

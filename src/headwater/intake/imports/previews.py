@@ -19,7 +19,7 @@ from headwater.intake.imports.importer import Import
 from headwater.intake.imports.job_models import ImportJob, Reading
 from headwater.intake.imports.orders.records import PastOrder
 from headwater.intake.imports.readings import explain_refusal
-from headwater.intake.imports.refusals import Refusals, Refused
+from headwater.intake.imports.refusals import Refusals, RefusedRows
 from headwater.spaces.models import Space
 
 _TIMES = ("event_time", "occurred_at")
@@ -37,8 +37,8 @@ class _DiscardedRefusals(Refusals):
     async def resume(self, connection: AsyncConnection, rows_done: int) -> None:
         del connection, rows_done
 
-    async def add(self, connection: AsyncConnection, refused: Refused) -> None:
-        del connection, refused
+    async def add(self, connection: AsyncConnection, refused_rows: RefusedRows) -> None:
+        del connection, refused_rows
 
     def finish(self, count: int) -> None:
         del count

@@ -117,7 +117,7 @@ def _check_columns(kind: str, reading: Reading, errors: Errors) -> None:
         errors["event_name"] = ["Choose the event of the rows."]
 
 
-_NEEDED = {
+_NEEDED_FIELDS = {
     "date": ("columns", "Choose the column with the day."),
     "amount": ("columns", "Choose the column with the amount that was spent."),
     "platform": ("platform", "No column has the platform: choose it."),
@@ -128,7 +128,7 @@ _NEEDED = {
 
 def _check_spend(reading: Reading, errors: Errors, *, has_signs: bool) -> None:
     fields = {name for name in reading.columns.values() if name}
-    for name, (field, rule) in _NEEDED.items():
+    for name, (field, rule) in _NEEDED_FIELDS.items():
         is_known = name in fields or reading.constants.get(name) or (has_signs and name == "currency")
         if not is_known:
             errors.setdefault(field, []).append(rule)

@@ -8,7 +8,7 @@ from psycopg import AsyncConnection
 from headwater.http.errors import Errors
 from headwater.intake.imports.formats.files import FileRow
 
-Refused = Sequence[tuple[FileRow, Errors]]
+RefusedRows = Sequence[tuple[FileRow, Errors]]
 
 
 class Refusals(ABC):
@@ -26,7 +26,7 @@ class Refusals(ABC):
         return None
 
     @abstractmethod
-    async def add(self, connection: AsyncConnection, refused: Refused) -> None:
+    async def add(self, connection: AsyncConnection, refused_rows: RefusedRows) -> None:
         """Keep refused rows, in the chunk's transaction or durably before its commit."""
 
     @abstractmethod

@@ -15,9 +15,9 @@ from psycopg import AsyncConnection
 
 from headwater.http.errors import Errors
 from headwater.http.json_decoder import encode_exact
-from headwater.intake.imports.refusals import Refusals, Refused
+from headwater.intake.imports.refusals import Refusals, RefusedRows
 
-LISTED = 20
+MOST_LISTED = 20
 _MOST_REASONS = 1000
 """Counted; reasons may contain a cell's text."""
 
@@ -42,26 +42,28 @@ class RejectedRowFile(Refusals):
 
     async def resume(self, connection: AsyncConnection, rows_done: int) -> None:
         del connection
-        row_lines = self._gathered() if rows_done else []
+        row_lines = self._read_lines() if rows_done else []
         lines_to_keep = [line for line in row_lines if _read(line).row <= rows_done]
         self._part.write_bytes(b"".join(lines_to_keep))
-        self.first = [_read(line) for line in lines_to_keep[:LISTED]]
+        self.first = [_read(line) for line in lines_to_keep[:MOST_LISTED]]
         self._count(map(_read, lines_to_keep))
 
-    async def add(self, connection: AsyncConnection, refused: Refused) -> None:
+    async def add(self, connection: AsyncConnection, refused_rows: RefusedRows) -> None:
         """Append rows durably."""
         del connection
-        rejected = [RejectedRow(row.number, row.line, errors, row.values) for row, errors in refused]
-        self.first += rejected[: LISTED - len(self.first)]
-        self._count(rejected)
-        if rejected:
+        rejected_rows = [
+            RejectedRow(row.number, row.line, errors, row.values) for row, errors in refused_rows
+        ]
+        self.first += rejected_rows[: MOST_LISTED - len(self.first)]
+        self._count(rejected_rows)
+        if rejected_rows:
             with self._part.open("ab") as file:
-                file.writelines(encode_exact(row) + b"\n" for row in rejected)
+                file.writelines(encode_exact(row) + b"\n" for row in rejected_rows)
                 file.flush()
                 os.fsync(file.fileno())
 
-    def _count(self, rejected: Iterable[RejectedRow]) -> None:
-        for row in rejected:
+    def _count(self, rejected_rows: Iterable[RejectedRow]) -> None:
+        for row in rejected_rows:
             reason = " ".join(rule for rules in row.errors.values() for rule in rules)
             if reason in self.reasons or len(self.reasons) < _MOST_REASONS:
                 self.reasons[reason] += 1
@@ -73,7 +75,7 @@ class RejectedRowFile(Refusals):
         else:
             self._part.unlink(missing_ok=True)
 
-    def _gathered(self) -> list[bytes]:
+    def _read_lines(self) -> list[bytes]:
         for file in (self._part, self.target):  # a crash may come just after the rename
             if file.exists():
                 lines = file.read_bytes().splitlines(keepends=True)

@@ -56,7 +56,7 @@ _MIDNIGHT = re.compile(r"(?<=[0-9]{4}-[0-9]{2}-[0-9]{2})[T ]00:00(:00)?([.,]0+)?
 _IDS = ("account_id", "campaign_id", "adset_id", "ad_id")
 _KEPT_AS_TEXT = re.compile(r"""=?["']?([0-9]+)["']?""")
 """A number quoted to stay text in spreadsheets."""
-_WHOLE = re.compile(r"([0-9]+)\.0+")
+_WHOLE_NUMBER = re.compile(r"([0-9]+)\.0+")
 _SHORTENED = re.compile(r"[0-9]([.,][0-9]+)?e\+[0-9]{2,}", re.IGNORECASE)
 """A long number abbreviated by a spreadsheet."""
 
@@ -193,7 +193,7 @@ def read_id(name: str, text: str) -> str:
         raise Invalid.of(
             name, f"must be written out: a spreadsheet has made {text[:40]} of it. Export it again."
         )
-    match = _KEPT_AS_TEXT.fullmatch(text) or _WHOLE.fullmatch(text)
+    match = _KEPT_AS_TEXT.fullmatch(text) or _WHOLE_NUMBER.fullmatch(text)
     return match[1] if match else text
 
 

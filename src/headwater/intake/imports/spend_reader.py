@@ -25,7 +25,7 @@ from headwater.spend.inputs import FIELDS, build_row
 _COUNT = "[0-9]{1,15}"
 _AMOUNT = r"[0-9]{1,12}(?:\.[0-9]{1,6})?"
 """Valid as they are, also for COPY."""
-_CACHED = 50_000
+_MOST_CACHED = 50_000
 """Cached texts per column."""
 
 Cells = Mapping[str, str]
@@ -81,7 +81,7 @@ def _make_place_reader(
     }
     pick = _make_picker([columns_by_field[name] for name in kinds])
 
-    @lru_cache(_CACHED)
+    @lru_cache(_MOST_CACHED)
     def build_prefix(cells: tuple[str, ...]) -> SpendPrefix:
         values = constants.copy()
         for (name, read_cell), cell in zip(kinds.items(), cells, strict=True):
@@ -98,10 +98,10 @@ def _make_figures_reader(columns_by_field: Mapping[str, str], notation: Notation
     numbers = [name for name in NUMBERS if name in columns_by_field]
     pick = _make_picker([columns_by_field[name] for name in numbers])
     line_format = "\t".join("%s" if name in columns_by_field else NULL for name in NUMBERS)
-    plain = line_format.replace("\\", r"\\") % tuple(
+    plain_form = line_format.replace("\\", r"\\") % tuple(
         _COUNT if name in COUNTS else _AMOUNT for name in numbers
     )
-    fits = re.compile(plain).fullmatch if notation.decimals != "comma" else _never
+    fits = re.compile(plain_form).fullmatch if notation.decimals != "comma" else _never
     kinds = [_make_reader(name, notation) if name in columns_by_field else None for name in NUMBERS]
 
     def read(cells: Cells) -> str:
@@ -132,7 +132,7 @@ def _make_picker(columns: list[str]) -> Callable[[Cells], tuple[str, ...]]:
 def _make_reader(name: str, notation: Notation) -> Callable[[str], Any]:
     kind = FIELDS[name].kind
 
-    @lru_cache(_CACHED)
+    @lru_cache(_MOST_CACHED)
     def read(text: str) -> Any:
         if name in MONEY and (amount := parse_amount(text)) and amount.currencies:
             raise ValueError  # it must match the row's currency

@@ -107,17 +107,17 @@ class Inbox:
         Unavailable; then nothing is stored, unless a commit's outcome is unknown.
         """
         request.size = sum(map(len, request.rows))
-        started = time.monotonic()
+        started_at = time.monotonic()
         patience = min(WAIT_SECONDS, seconds_left() - FLUSH_SECONDS)
         if patience < 0 or self._is_full(request.size):
             raise Unavailable
         request.done = asyncio.get_running_loop().create_future()
-        request.expires = started + patience
+        request.expires = started_at + patience
         self._waiting.append(request)
         self._count(request, 1)
         self._arrived.set()
         await request.done
-        charge(time.monotonic() - started)
+        charge(time.monotonic() - started_at)
         if request.failure is not None:
             raise request.failure
         return request
@@ -167,7 +167,7 @@ class Inbox:
         return group
 
     async def _flush(self, connection: AsyncConnection, group: list[Request]) -> None:
-        started = time.perf_counter()
+        started_at = time.perf_counter()
         with bounded(connection, FLUSH_SECONDS):
             try:
                 admitted_requests = await self._admit(connection, group)
@@ -185,7 +185,7 @@ class Inbox:
                 raise
         for request in group:
             request.finish(request.failure)
-        flush_seconds.observe(time.perf_counter() - started)
+        flush_seconds.observe(time.perf_counter() - started_at)
         rows_accepted.inc(sum(len(request.receipts) for request in admitted_requests))
         with bounded(connection, FLUSH_SECONDS):
             await self._notices.send(connection)
@@ -200,8 +200,8 @@ class Inbox:
         """Charge quotas, and return admitted requests with rows."""
         costs: dict[int, QuotaRequest] = {}
         for request in group:
-            earlier = costs.get(request.space_id)
-            cost = request.cost + (earlier.cost if earlier else 0)
+            earlier_cost = costs.get(request.space_id)
+            cost = request.cost + (earlier_cost.cost if earlier_cost else 0)
             costs[request.space_id] = QuotaRequest(request.space_id, cost, request.limit)
         quotas = await take(connection, self.limit.bucket, costs.values())
         remaining_units = {space_id: quota.granted for space_id, quota in quotas.items()}

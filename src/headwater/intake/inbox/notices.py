@@ -17,11 +17,11 @@ _NOTIFY = SQL("NOTIFY {}").format(Identifier(CHANNEL))
 class Notices:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._sent = -LEAST_SECONDS
+        self._sent_at = -LEAST_SECONDS
 
     async def send(self, connection: AsyncConnection) -> None:
         """Notify workers, unless just done, without a flush."""
         current_time = self._clock()
-        if current_time - self._sent >= LEAST_SECONDS:
-            self._sent = current_time
+        if current_time - self._sent_at >= LEAST_SECONDS:
+            self._sent_at = current_time
             await connection.execute(_NOTIFY)

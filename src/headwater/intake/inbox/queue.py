@@ -80,9 +80,9 @@ def find_last_waiting_space(connection: Connection[Any]) -> int:
     return row[0] if row else 0
 
 
-def find_late_spaces(connection: Connection[Any], late: timedelta) -> dict[int, datetime]:
+def find_late_spaces(connection: Connection[Any], lateness: timedelta) -> dict[int, datetime]:
     """Return since when the oldest row of Spaces has waited longer than `late`."""
-    values = FROM_THE_FIRST | {"late": late}
+    values = FROM_THE_FIRST | {"late": lateness}
     return dict(connection.execute(over_spaces("late"), values).fetchall())
 
 

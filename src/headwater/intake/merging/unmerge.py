@@ -125,11 +125,13 @@ async def _write_contacts(connection: AsyncConnection, work: UnmergeWork, change
 
 
 def _list_owners(work: UnmergeWork) -> list[IdentifierHolder]:
-    split, tree = work.split, work.tree
-    holders = [IdentifierHolder(split.contact_id, split.contact_id, split.members)]
-    for merge in tree.line(split.contact_id):
-        remaining_members = set(tree.members(merge.survivor_id)).difference(split.members)
-        holders.append(IdentifierHolder(merge.survivor_id, split.survivor_id, sorted(remaining_members)))
+    split_contact, tree = work.split, work.tree
+    holders = [IdentifierHolder(split_contact.contact_id, split_contact.contact_id, split_contact.members)]
+    for merge in tree.line(split_contact.contact_id):
+        remaining_members = set(tree.members(merge.survivor_id)).difference(split_contact.members)
+        holders.append(
+            IdentifierHolder(merge.survivor_id, split_contact.survivor_id, sorted(remaining_members))
+        )
     return holders
 
 

@@ -114,7 +114,7 @@ def run_batch(
     read_ahead: ReadAhead = NOTHING_AHEAD,
 ) -> BatchResult:
     """Process the oldest rows, or `ids`, in one transaction; parse the next rows meanwhile."""
-    started = time.perf_counter()
+    started_at = time.perf_counter()
     with (
         span("pipeline batch", {"headwater.space_id": space_id}) as batch_span,
         connection.pipeline(),
@@ -131,7 +131,7 @@ def run_batch(
         failpoint("worker_before_commit")
     failpoint("worker_after_commit")
     result = _make_result(batch)
-    seconds = time.perf_counter() - started
+    seconds = time.perf_counter() - started_at
     batch_seconds.observe(seconds)
     _count(result)
     log.debug(

@@ -20,12 +20,12 @@ def claim(
     space_id: int,
     limit: int,
     ids: Collection[int] | None = None,
-    ahead: ParsedRows | None = None,
+    rows_ahead: ParsedRows | None = None,
 ) -> Batch | None:
     """Lock the Space and load its oldest rows or `ids`. Return None if locked. Rows parsed ahead are used if
     they and the rules are unchanged.
     """
-    parsed_rows = ahead.arrivals if ahead is not None else []
+    parsed_rows = rows_ahead.arrivals if rows_ahead is not None else []
     is_locked = request_lock(connection, space_id)
     rules_cursor = connection.execute(queries["standing"], {"space_id": space_id})
     number = connection.execute(queries["draw_number"])
@@ -38,10 +38,10 @@ def claim(
         return None
     *rules, newest, targets = rules_cursor.fetchall()[0]
     space = SpaceRules(*rules)
-    if ahead is not None and not ahead.still_wait(space, fetch_versions()):
-        ahead, fetch_rows = None, request_rows(connection, space_id, limit)
+    if rows_ahead is not None and not rows_ahead.still_wait(space, fetch_versions()):
+        rows_ahead, fetch_rows = None, request_rows(connection, space_id, limit)
     directory = Directory(number.fetchall()[0][0], newest)
-    batch = Batch(ahead or ParsedRows(space, []), fetch_rows(), directory)
+    batch = Batch(rows_ahead or ParsedRows(space, []), fetch_rows(), directory)
     batch.targets = read_targets(targets)
     return batch
 

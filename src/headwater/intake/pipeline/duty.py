@@ -19,7 +19,7 @@ TURN_SECONDS = 1.0
 def make_pipeline_duty(limit: int = BATCH_ROWS, *, merge_alert: int = MERGE_ALERT) -> Duty:
     """Return the job. `merge_alert` merges in an hour raise an alert."""
     read_ahead = ReadAhead()
-    rounds = Rounds(ended=read_ahead.keep_only)
+    rounds = Rounds(end_round=read_ahead.keep_only)
 
     def attend(connection: Connection[Any], space_id: int) -> bool:
         result = process_space(connection, space_id, limit, read_ahead)

@@ -99,7 +99,7 @@ def reclassify_next(connection: Connection[Any], space_id: int, limit: int = BAT
 
 
 def _reclassify(connection: Connection[Any], space_id: int, limit: int, apply: Apply | None = None) -> bool:
-    started = time.perf_counter()
+    started_at = time.perf_counter()
     with connection.transaction():
         connection.execute(queries["bound_statements"], {"patience": STATEMENT_TIMEOUT})
         connection.execute(queries["bound_waiting"].format(patience=STATEMENT_TIMEOUT))
@@ -115,7 +115,7 @@ def _reclassify(connection: Connection[Any], space_id: int, limit: int, apply: A
             connection, space_id, work_piece.names, work_piece.until_id, changes.counts
         )
         failpoint("reclassification_before_commit")
-    seconds = round(time.perf_counter() - started, 4)
+    seconds = round(time.perf_counter() - started_at, 4)
     changed_count = changes.counts.total()
     log.debug("touchpoints reclassified", space_id=space_id, changed=changed_count, seconds=seconds)
     if ended_names:
@@ -235,14 +235,16 @@ def _skip(_rules: SpaceRules, _stored: Iterator[_Stored]) -> _Changes:
 
 
 def _change_touchpoint(
-    changes: _Changes, stored: _Stored, touch: ClassifiedTouch, source: TouchpointSource
+    changes: _Changes, stored_touch: _Stored, touch: ClassifiedTouch, source: TouchpointSource
 ) -> None:
     changes.touchpoints.append(source)
-    changes.touches.append((stored.contact_id, stored.at))
-    if touch.source != stored.touch.source:
-        contact_source = stored.contact_id, source_bit(source.source_id)
-        changes.since[contact_source] = min(stored.at, changes.since.get(contact_source, stored.at))
-    changes.counts[stored.name] += 1
+    changes.touches.append((stored_touch.contact_id, stored_touch.at))
+    if touch.source != stored_touch.touch.source:
+        contact_source = stored_touch.contact_id, source_bit(source.source_id)
+        changes.since[contact_source] = min(
+            stored_touch.at, changes.since.get(contact_source, stored_touch.at)
+        )
+    changes.counts[stored_touch.name] += 1
 
 
 def _write(connection: Connection[Any], space_id: int, changes: _Changes) -> None:

@@ -204,11 +204,11 @@ def _add_events(
 
 def _record_corrections(batch: Batch, refunds: OrderRefunds) -> None:
     current = {refund.receipt: refund for refund in refunds.counted_refunds}
-    for former in refunds.stored_refunds:
-        refund = current.get(former.receipt)
+    for former_refund in refunds.stored_refunds:
+        refund = current.get(former_refund.receipt)
         if refund is None:
-            batch.refund_changes.withdrawn.append(former.receipt)
-        elif refund != former:
+            batch.refund_changes.withdrawn.append(former_refund.receipt)
+        elif refund != former_refund:
             batch.refund_changes.amounts.append(refund)
 
 

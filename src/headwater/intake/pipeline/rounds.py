@@ -26,11 +26,11 @@ MAX_SPACES = 32
 class Rounds:
     """`ended` receives the Spaces of a finished round."""
 
-    def __init__(self, ended: Callable[[set[int]], object]) -> None:
-        self._ended = ended
+    def __init__(self, end_round: Callable[[set[int]], object]) -> None:
+        self._end_round = end_round
         self._after: int | None = 0
         """The last Space; None means a random one."""
-        self._seen = set[int]()
+        self._seen_spaces = set[int]()
         """Of this round."""
 
     def poll(self, connection: Connection[Any]) -> list[int]:
@@ -38,12 +38,12 @@ class Rounds:
         spaces = find_next_waiting_spaces(connection, after, MAX_SPACES)
         missing_count = MAX_SPACES - len(spaces)
         if missing_count:
-            self._ended(self._seen.union(spaces))
-            self._seen.clear()
+            self._end_round(self._seen_spaces.union(spaces))
+            self._seen_spaces.clear()
         if missing_count and after:
             first = find_next_waiting_spaces(connection, 0, missing_count)
             spaces += [space_id for space_id in first if space_id <= after]
-        self._seen.update(spaces)
+        self._seen_spaces.update(spaces)
         self._after = spaces[-1] if len(spaces) == MAX_SPACES else 0
         return spaces
 

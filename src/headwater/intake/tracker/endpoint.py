@@ -48,7 +48,7 @@ LONGEST_USER_AGENT = 2048
 _COOKIE = re.compile(rf"(?:^|;)\s*{COOKIE}=({TOKEN.pattern})\s*(?=;|\Z)")
 
 bot_hits = Counter("headwater_bot_hits", "Page views by bots, not stored")
-refused = make_counter(
+refusal_counter = make_counter(
     "headwater_refused_reports", "Refused browser reports", reason=("site", "origin", "share")
 )
 
@@ -115,17 +115,17 @@ class HitsEndpoint(Endpoint):
             check_origin(origin)
             site = await self._sites.site(key)
         except Unauthorized:
-            refused.labels("site").inc()
+            refusal_counter.labels("site").inc()
             if origin != OPAQUE:  # it doesn't identify the page
                 self._sites.refusals.note_key(origin, key)
             raise
         except Forbidden:
-            refused.labels("origin").inc()
+            refusal_counter.labels("origin").inc()
             raise
         try:
             site.admit(origin)
         except Forbidden:
-            refused.labels("origin").inc()
+            refusal_counter.labels("origin").inc()
             if origin != OPAQUE:  # never suggest allowing all opaque frames
                 self._note(site, RefusalReason.ORIGIN, origin)
             raise
@@ -141,7 +141,7 @@ class HitsEndpoint(Endpoint):
         try:
             self._shares.take(site.caller.space_id, sender, items, limit, time.time())
         except RateLimited:
-            refused.labels("share").inc()
+            refusal_counter.labels("share").inc()
             raise
 
     def _browser(self, ip: str | None, headers: Headers, report: BrowserReport) -> Browser:

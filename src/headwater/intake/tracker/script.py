@@ -69,7 +69,7 @@ def _takes_gzip(encodings: str) -> bool:
 
 
 def _make_entity(
-    body: bytes, etag: str, *more: tuple[bytes, bytes]
+    body: bytes, etag: str, *headers: tuple[bytes, bytes]
 ) -> tuple[bytes, list[tuple[bytes, bytes]]]:
     length = (b"content-length", b"%d" % len(body))
-    return body, [*_HEADERS, (b"etag", etag.encode()), length, *more]
+    return body, [*_HEADERS, (b"etag", etag.encode()), length, *headers]

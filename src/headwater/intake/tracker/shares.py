@@ -18,18 +18,18 @@ MINUTE = 60
 class Shares:
     def __init__(self) -> None:
         self._minute = 0
-        self._used: dict[tuple[int, str], int] = {}
+        self._used_shares: dict[tuple[int, str], int] = {}
 
     def take(self, space_id: int, sender: str, items: int, limit: int, current_time: float) -> None:
         """Raise RateLimited above the share of `limit`, at least one full report."""
         if self._minute != int(current_time // MINUTE):
             self._minute = int(current_time // MINUTE)
-            self._used.clear()
+            self._used_shares.clear()
         key = (space_id, sender)
-        if key not in self._used and len(self._used) >= MOST_SENDERS:
+        if key not in self._used_shares and len(self._used_shares) >= MOST_SENDERS:
             key = (space_id, "")
-        used_items = self._used.get(key, 0)
+        used_items = self._used_shares.get(key, 0)
         if used_items + items > max(limit // SHARES_PER_LIMIT, MAX_ITEMS):
             log_refusal("sender_limit", sender, space_id=space_id)
             raise RateLimited(MINUTE - int(current_time % MINUTE))
-        self._used[key] = used_items + items
+        self._used_shares[key] = used_items + items

@@ -92,7 +92,7 @@ class WatchedAddress(NamedTuple):
         slash = "" if self.scheme == "https" else "/"
         return f"{self.scheme}://{self.host}{slash}{self.path}"
 
-    def on(self, day: date) -> WatchedAddress:
+    def at_day(self, day: date) -> WatchedAddress:
         return self._replace(path=self.path.replace(DATE, day.isoformat()))
 
 

@@ -25,7 +25,7 @@ FETCH_SECONDS = 120.0
 MOST_BYTES = 50_000_000
 MOST_REDIRECTS = 3
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
-_REFUSED = re.compile(r"InvalidAccessKeyId|SignatureDoesNotMatch|AuthenticationFailed|InvalidToken")
+_CREDENTIAL_ERRORS = re.compile(r"InvalidAccessKeyId|SignatureDoesNotMatch|AuthenticationFailed|InvalidToken")
 _ERROR = re.compile(r"<(Code|Message)>([^<]{1,300})</\1>")
 _EXCERPT_BYTES = 4096
 TOO_LARGE = f"The file has more than {MOST_BYTES // 1_000_000} MB."
@@ -136,7 +136,7 @@ def _read_answer(answer: EgressResponse) -> bytes:
     if region and answer.status in (301, 400):
         parts.append(f"the bucket's region is {region}")
         raise FetchError(WatchFault.SETTINGS, _explain(answer.status, parts))
-    if answer.status == 401 or _REFUSED.search(excerpt):
+    if answer.status == 401 or _CREDENTIAL_ERRORS.search(excerpt):
         raise FetchError(WatchFault.CREDENTIALS, _explain(answer.status, parts))
     # Object stores answer 403 for a missing object, too, if the credentials may not list the others.
     is_missing = answer.status in (403, 404, 410)

@@ -19,7 +19,7 @@ class WatchFault(StrEnum):
     UNREACHABLE = "unreachable"
 
 
-HELD = frozenset({WatchFault.ADDRESS, WatchFault.CREDENTIALS, WatchFault.SETTINGS})
+HELD_FAULTS = frozenset({WatchFault.ADDRESS, WatchFault.CREDENTIALS, WatchFault.SETTINGS})
 """These wait for a person."""
 
 

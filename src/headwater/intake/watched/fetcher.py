@@ -128,7 +128,7 @@ class FileFetch:
         except ValueError:
             raise FetchError(WatchFault.ADDRESS, "The address is no longer valid.") from None
         today = datetime.fromtimestamp(self._services.clock(), space.zone).date()
-        address = address.on(today - timedelta(days=1))
+        address = address.at_day(today - timedelta(days=1))
         return FileAccess(key.space_id, address, settings.region, secrets), settings
 
     async def _import(self, space: Space, settings: WatchedFileSettings, content: bytes) -> None:

@@ -131,8 +131,8 @@ def _read_address(
 def _read_settings(kind: str, value: object, errors: Errors) -> dict[str, Any]:
     settings = read_object_of("settings", value, errors)
     settings = {name: setting for name, setting in settings.items() if setting is not None}
-    allowed = [parameter.name for parameter in list_settings(kind)]
-    refuse_unknown("settings", settings, allowed, errors)
+    allowed_names = [parameter.name for parameter in list_settings(kind)]
+    refuse_unknown("settings", settings, allowed_names, errors)
     try:
         read_file_settings(kind, settings)
     except Invalid as invalid:
@@ -190,7 +190,9 @@ def _describe_secrets() -> Schema:
     return {
         "type": "object",
         "description": "Changed secrets; null removes one. Never returned.",
-        "properties": {name: {**TEXT_OR_NULL, "description": about} for name, about in secrets.items()},
+        "properties": {
+            name: {**TEXT_OR_NULL, "description": description} for name, description in secrets.items()
+        },
     }
 
 

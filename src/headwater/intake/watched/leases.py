@@ -16,7 +16,7 @@ from headwater.database.jobs.backoff import climb
 from headwater.database.jobs.due_tasks import RETRY_SECONDS, AccountKey, next_turn
 from headwater.database.jobs.lease import LEASE, LeaseLostError
 from headwater.database.queries import Queries, fetch_all, fetch_optional
-from headwater.intake.watched.faults import HELD, FetchError
+from headwater.intake.watched.faults import HELD_FAULTS, FetchError
 
 queries = Queries(__name__, "leases.sql")
 
@@ -96,7 +96,7 @@ async def note_fault(
     """Store a fault; `failures` are those before it."""
     values = {
         "now": current_time,
-        "is_held": error.fault in HELD,
+        "is_held": error.fault in HELD_FAULTS,
         "fault": error.fault,
         "message": str(error).replace("\0", "")[:LONGEST_MESSAGE],
         "next_fetch_at": current_time + climb(RETRY_SECONDS, failures + 1),

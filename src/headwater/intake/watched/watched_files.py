@@ -20,7 +20,7 @@ from headwater.spaces.spaces import fetch_space
 
 queries = Queries(__name__, "watched_files.sql")
 
-MOST = 50
+MOST_WATCHED = 50
 """Per Space."""
 
 
@@ -54,8 +54,8 @@ async def create_watched_file(
     """
     space = {"space_id": (await fetch_space(connection, space_id)).id}
     (count,) = await fetch_one(connection, queries["count"], space)
-    if count >= MOST:
-        raise Invalid.of("address", f"cannot be added: a Space has at most {MOST} watched files.")
+    if count >= MOST_WATCHED:
+        raise Invalid.of("address", f"cannot be added: a Space has at most {MOST_WATCHED} watched files.")
     values = {**space, "kind": new.kind, **_changeable(new)}
     (watched_file_id,) = await fetch_one(connection, queries["create"], values)
     await _put_secrets(connection, AccountKey(space_id, watched_file_id), new.secrets, key)

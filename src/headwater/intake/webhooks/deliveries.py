@@ -49,10 +49,10 @@ IDENTIFYING = (
     "tracking_id",
     "trk_token",
 )
-PAUSED = WebhookOutcome(
+PAUSED_OUTCOME = WebhookOutcome(
     Status.PAUSED, "Received while the webhook was paused. Resume it, then replay this delivery."
 )
-KEPT = 200
+KEPT_DELIVERIES = 200
 KEPT_REFUSED = 20
 """For unverified deliveries, which anyone with the URL can send."""
 UNFINISHED = "Not finished; the sender will retry."
@@ -83,7 +83,7 @@ async def begin_delivery(
     connection: AsyncConnection, space_id: int, webhook_id: int, columns: Mapping[str, Any]
 ) -> int:
     """Drop the oldest beyond the limit, and return the id."""
-    retention = KEPT if columns["believed"] else KEPT_REFUSED
+    retention = KEPT_DELIVERIES if columns["believed"] else KEPT_REFUSED
     values = {"space_id": space_id, "webhook_id": webhook_id, "kept": retention, **columns}
     row = await fetch_one(connection, queries["begin"], values)
     await connection.execute(queries["trim"], values)

@@ -14,7 +14,7 @@ from urllib.parse import unquote_plus, urljoin, urlsplit
 
 from headwater.http.inputs.fields import is_blank
 from headwater.intake.webhooks.standard_functions import STANDARD_FUNCTIONS
-from headwater.intake.webhooks.values import ANY, TEXT, Function, ValueKind, to_number, to_text
+from headwater.intake.webhooks.values import ANY_VALUE, TEXT, Function, ValueKind, to_number, to_text
 from headwater.sources.parameters import read_pairs
 from headwater.sources.resolve import SourceParameters, resolve
 from headwater.spaces.currencies import find_decimals
@@ -104,18 +104,18 @@ def _url_function(function: Callable[..., Any], steps: int, takes: tuple[ValueKi
 
 
 OWN_FUNCTIONS: Mapping[str, Function] = {
-    "not_blank": Function(_not_blank, (ANY,), repeats=True, lazy=True),
+    "not_blank": Function(_not_blank, (ANY_VALUE,), repeats=True, lazy=True),
     "header": Function(_header, (TEXT,), reads_headers=True),
-    "number": Function(_skip_blank(to_number), (ANY,)),
-    "from_minor_units": Function(_skip_blank(from_minor_units), (ANY, ANY), least=1),
-    "subtract": Function(_skip_blank(_subtract), (ANY, ANY)),
-    "negative": Function(_skip_blank(_negative), (ANY,)),
-    "total": Function(_skip_blank(_total), (ANY,), deep=True),
-    "from_milliseconds": Function(_skip_blank(_from_milliseconds), (ANY,)),
-    "join_words": Function(_join_words, (ANY,), repeats=True, deep=True),
-    "url_parameter": _url_function(_url_parameter, 15, (ANY, TEXT)),
-    "absolute_url": _url_function(_absolute_url, 15, (ANY, ANY)),
-    "url_host": _url_function(_url_host, 10, (ANY,)),
-    "url_source": _url_function(_url_source, 40, (ANY,)),
+    "number": Function(_skip_blank(to_number), (ANY_VALUE,)),
+    "from_minor_units": Function(_skip_blank(from_minor_units), (ANY_VALUE, ANY_VALUE), least_count=1),
+    "subtract": Function(_skip_blank(_subtract), (ANY_VALUE, ANY_VALUE)),
+    "negative": Function(_skip_blank(_negative), (ANY_VALUE,)),
+    "total": Function(_skip_blank(_total), (ANY_VALUE,), deep=True),
+    "from_milliseconds": Function(_skip_blank(_from_milliseconds), (ANY_VALUE,)),
+    "join_words": Function(_join_words, (ANY_VALUE,), repeats=True, deep=True),
+    "url_parameter": _url_function(_url_parameter, 15, (ANY_VALUE, TEXT)),
+    "absolute_url": _url_function(_absolute_url, 15, (ANY_VALUE, ANY_VALUE)),
+    "url_host": _url_function(_url_host, 10, (ANY_VALUE,)),
+    "url_source": _url_function(_url_source, 40, (ANY_VALUE,)),
 }
 FUNCTIONS: Mapping[str, Function] = {**STANDARD_FUNCTIONS, **OWN_FUNCTIONS}

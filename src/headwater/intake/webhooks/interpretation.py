@@ -75,14 +75,14 @@ def draft_event(reader: ReadContext, message: WebhookRequest) -> EventDraft | We
     try:
         document = MappingInput(_read_body(message.body), message.headers)
     except Invalid as invalid:
-        return refused(invalid.errors)
+        return make_refusal(invalid.errors)
     topic = provider.topic(document, reader.settings)
     if topic is None:
         return WebhookOutcome(Status.IGNORED, NO_TOPIC)
     try:
         draft = _make_draft(reader, document, topic, message)
     except Invalid as invalid:
-        return refused(invalid.errors, f"{_quote(topic)}: ")
+        return make_refusal(invalid.errors, f"{_quote(topic)}: ")
     if draft is None:
         return WebhookOutcome(Status.IGNORED, _explain_ignored(provider, topic))
     return _ignore_tests(reader, document, draft)
@@ -154,7 +154,7 @@ def finish(draft: EventDraft, buyer: dict[str, str], current_time: float) -> Web
     payload = {**draft.mapped.payload, **buyer, "event_name": draft.event_name}
     mapped_payload = replace(draft.mapped, payload=payload, left_out=[*draft.mapped.left_out])
     if mapped_payload.buyer_order is not None:
-        return refused({"buyer_of_order": [NOBODY]}, f"{_quote(draft.topic)}: ")
+        return make_refusal({"buyer_of_order": [NOBODY]}, f"{_quote(draft.topic)}: ")
     try:
         if mapped_payload.returns_money:
             refund = to_refund(mapped_payload, draft.key, current_time)
@@ -162,7 +162,7 @@ def finish(draft: EventDraft, buyer: dict[str, str], current_time: float) -> Web
             return WebhookOutcome(Status.ACCEPTED, detail, refund=refund)
         event = to_event(mapped_payload, draft.key, current_time)
     except Invalid as invalid:
-        return refused(invalid.errors, f"{_quote(draft.topic)}: ")
+        return make_refusal(invalid.errors, f"{_quote(draft.topic)}: ")
     detail = f"{_quote(draft.topic)} became {draft.event_name}."
     if mapped_payload.left_out:
         detail += f" Left out: {' '.join(mapped_payload.left_out)}"
@@ -178,7 +178,7 @@ def preview_outcome(reader: ReadContext, message: WebhookRequest) -> WebhookOutc
     return finish(draft, buyer, message.received_at)
 
 
-def refused(errors: Errors, prefix: str = "") -> WebhookOutcome:
+def make_refusal(errors: Errors, prefix: str = "") -> WebhookOutcome:
     message = " ".join(rule for rules in errors.values() for rule in rules)
     return WebhookOutcome(Status.REFUSED, prefix + message, errors=errors)
 

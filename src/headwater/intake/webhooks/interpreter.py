@@ -26,12 +26,12 @@ Node = dict[str, Any]
 
 class StepBudget:
     def __init__(self, steps: int = MAX_STEPS) -> None:
-        self._left = steps
+        self._steps_left = steps
 
     def spend(self, steps: int) -> None:
         """Raise ValueError if too few are left."""
-        self._left -= steps
-        if self._left < 0:
+        self._steps_left -= steps
+        if self._steps_left < 0:
             raise ValueError("takes too much work: the body is too large for this mapping.")
 
     def spend_on(self, value: Any, *, deep: bool) -> None:
@@ -92,14 +92,14 @@ class Interpreter(_Standard):
         return partial(self.visit, node["children"][0])
 
     def visit_comparator(self, node: Node, value: Any) -> Any:
-        left_value, right = (self.visit(child, value) for child in node["children"])
+        left_value, right_value = (self.visit(child, value) for child in node["children"])
         match node["value"]:
             case "eq" | "ne":
                 self._budget.spend_on(left_value, deep=True)
-                return same(left_value, right) is (node["value"] == "eq")
+                return same(left_value, right_value) is (node["value"] == "eq")
             case ordering:
-                comparable = any(fits(left_value) and fits(right) for fits in (is_number, is_text))
-                return self.COMPARATOR_FUNC[ordering](left_value, right) if comparable else None
+                comparable = any(fits(left_value) and fits(right_value) for fits in (is_number, is_text))
+                return self.COMPARATOR_FUNC[ordering](left_value, right_value) if comparable else None
 
     def visit_flatten(self, node: Node, value: Any) -> list[Any] | None:
         items = self.visit(node["children"][0], value)

@@ -19,7 +19,7 @@ from headwater.http.bodies import MAX_BODY, read_body, refuse_encoding
 from headwater.http.errors import Invalid, Problem, Unavailable, make_problem
 from headwater.intake.inbox.inbox import Inbox, Request
 from headwater.intake.webhooks.deliveries import (
-    PAUSED,
+    PAUSED_OUTCOME,
     begin_delivery,
     finish_delivery,
     forget_delivery,
@@ -51,7 +51,7 @@ async def receive(inbox: Inbox, request: HttpRequest) -> Response:
     await _count(request, inbox, webhook)
     message, rejection = _verify(webhook, shared.sealing_key, message)
     space_id, reader = webhook.caller.space_id, webhook.reader
-    draft = rejection or (PAUSED if webhook.paused else None)
+    draft = rejection or (PAUSED_OUTCOME if webhook.paused else None)
     draft = draft or await make_draft(space_id, reader, message)
     async with shared.database.transaction() as connection:
         outcome = rejection or await process_message(connection, space_id, reader, message, draft)

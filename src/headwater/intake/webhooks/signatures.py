@@ -33,8 +33,8 @@ def check_timestamped(secret: bytes, message: WebhookRequest, header: str, toler
     signatures = [value for name, _, value in pairs if name == "v1"]
     if len(times) != 1 or not _SECONDS.fullmatch(times[0]) or not signatures:
         raise UnverifiedRequest(UNREADABLE.format(header=header))
-    expected = hmac.digest(secret, times[0].encode() + b"." + message.body, "sha256").hex()
-    if not _any_equal(signatures, expected):
+    signature = hmac.digest(secret, times[0].encode() + b"." + message.body, "sha256").hex()
+    if not _any_equal(signatures, signature):
         raise UnverifiedRequest(WRONG)
     if int(times[0]) < message.received_at - tolerance:
         raise UnverifiedRequest(OLD.format(minutes=tolerance // 60))
@@ -67,8 +67,8 @@ def _standard_key(secret: bytes) -> bytes:
 
 def check_base64(secret: bytes, message: WebhookRequest, header: str) -> None:
     """Raise UnverifiedRequest if the signature is wrong."""
-    expected = base64.b64encode(hmac.digest(secret, message.body, "sha256")).decode()
-    if not _any_equal([_get_header(message, header).strip()], expected):
+    signature = base64.b64encode(hmac.digest(secret, message.body, "sha256")).decode()
+    if not _any_equal([_get_header(message, header).strip()], signature):
         raise UnverifiedRequest(WRONG)
 
 
@@ -88,8 +88,8 @@ def _get_header(message: WebhookRequest, header: str) -> str:
     return value
 
 
-def _any_equal(signatures: list[str], expected: str) -> bool:
+def _any_equal(signatures: list[str], signature: str) -> bool:
     """Compare in constant time."""
-    digest = expected.encode()
+    digest = signature.encode()
     matches = [hmac.compare_digest(text.encode("utf-8", "replace"), digest) for text in signatures]
     return any(matches)

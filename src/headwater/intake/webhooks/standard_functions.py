@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from headwater.http.json_decoder import decode_exact, encode_exact
 from headwater.intake.webhooks.values import (
-    ANY,
+    ANY_VALUE,
     COLLECTION,
     COMPARABLES,
     EXPRESSION,
@@ -144,7 +144,7 @@ STANDARD_FUNCTIONS: Mapping[str, Function] = {
     "abs": Function(_absolute, (NUMBER,)),
     "avg": Function(_average, (NUMBERS,), deep=True),
     "ceil": Function(_ceil, (NUMBER,)),
-    "contains": Function(_contains, (TEXT_OR_LIST, ANY), deep=True),
+    "contains": Function(_contains, (TEXT_OR_LIST, ANY_VALUE), deep=True),
     "ends_with": Function(str.endswith, (TEXT, TEXT)),
     "floor": Function(_floor, (NUMBER,)),
     "join": Function(str.join, (TEXT, TEXTS), deep=True),
@@ -156,15 +156,15 @@ STANDARD_FUNCTIONS: Mapping[str, Function] = {
     "merge": Function(_merge, (OBJECT,), repeats=True),
     "min": Function(_minimum, (COMPARABLES,), deep=True),
     "min_by": Function(_min_by, (LIST, EXPRESSION)),
-    "not_null": Function(_not_null, (ANY,), repeats=True),
+    "not_null": Function(_not_null, (ANY_VALUE,), repeats=True),
     "reverse": Function(_reverse, (TEXT_OR_LIST,)),
     "sort": Function(sorted, (COMPARABLES,), deep=True),
     "sort_by": Function(_sort_by, (LIST, EXPRESSION)),
     "starts_with": Function(str.startswith, (TEXT, TEXT)),
     "sum": Function(_sum, (NUMBERS,), deep=True),
-    "to_array": Function(_to_array, (ANY,)),
-    "to_number": Function(_to_number, (ANY,)),
-    "to_string": Function(_to_string, (ANY,), deep=True),
-    "type": Function(_type, (ANY,)),
+    "to_array": Function(_to_array, (ANY_VALUE,)),
+    "to_number": Function(_to_number, (ANY_VALUE,)),
+    "to_string": Function(_to_string, (ANY_VALUE,), deep=True),
+    "type": Function(_type, (ANY_VALUE,)),
     "values": Function(_values, (OBJECT,)),
 }

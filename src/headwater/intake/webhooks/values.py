@@ -57,7 +57,7 @@ class ValueKind(Struct, frozen=True):
     fits: Callable[[Any], bool]
 
 
-ANY = ValueKind("any value", lambda _: True)
+ANY_VALUE = ValueKind("any value", lambda _: True)
 TEXT = ValueKind("text", is_text)
 NUMBER = ValueKind("a number", is_number)
 LIST = ValueKind("a list", lambda value: isinstance(value, list))
@@ -75,7 +75,7 @@ EXPRESSION = ValueKind("an expression after &", callable)
 class Function(Struct, frozen=True):
     call: Callable[..., Any]
     takes: tuple[ValueKind, ...]
-    least: int | None = None
+    least_count: int | None = None
     """Required arguments; the others are optional."""
     repeats: bool = False
     """The last argument may be repeated."""
@@ -95,8 +95,8 @@ class Function(Struct, frozen=True):
 
     def check_count(self, name: str, count: int) -> None:
         """Raise ValueError for bad input."""
-        least = len(self.takes) if self.least is None else self.least
-        if count < least or (count > len(self.takes) and not self.repeats):
+        least_count = len(self.takes) if self.least_count is None else self.least_count
+        if count < least_count or (count > len(self.takes) and not self.repeats):
             raise ValueError(f"gives {name}() {count} arguments; {self._usage(name)}.")
 
     def check_kinds(self, name: str, arguments: list[Any]) -> None:
@@ -107,6 +107,6 @@ class Function(Struct, frozen=True):
 
     def _usage(self, name: str) -> str:
         words = [kind.words for kind in self.takes]
-        if self.least is not None:
-            words[self.least :] = [f"optionally {kind}" for kind in words[self.least :]]
+        if self.least_count is not None:
+            words[self.least_count :] = [f"optionally {kind}" for kind in words[self.least_count :]]
         return f"{name}() takes {', '.join(words)}{' and any number more' if self.repeats else ''}"

@@ -37,7 +37,7 @@ class JournalKeeper:
         self._folder = settings.backup_dir
         self._path: Path | None = None
         self._since = BEGINNING
-        self._marked = -MARK_SECONDS
+        self._marked_at = -MARK_SECONDS
         self._problem = ""
 
     def attend(self, connection: Connection[Any], _: int) -> bool:
@@ -47,7 +47,7 @@ class JournalKeeper:
             return False
         if path != self._path:
             self._path, self._since = path, BEGINNING
-            self._marked = -MARK_SECONDS
+            self._marked_at = -MARK_SECONDS
         try:
             self._keep(connection, path)
         except JournalError as error:
@@ -72,11 +72,11 @@ class JournalKeeper:
     def _keep(self, connection: Connection[Any], path: Path) -> None:
         if not path.exists():
             self._since = BEGINNING  # the journal was moved, or is new
-        marks = time.monotonic() - self._marked >= MARK_SECONDS
+        marks = time.monotonic() - self._marked_at >= MARK_SECONDS
         until = refresh(connection, path, self._since, marks=marks)
         self._since = until - OVERLAP
         if marks:
-            self._marked = time.monotonic()
+            self._marked_at = time.monotonic()
 
 
 def refresh(

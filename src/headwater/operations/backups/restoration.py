@@ -81,11 +81,11 @@ def refuse_other_schema(archive: Archive) -> None:
             f" another schema: {TAKE_ALONG}"
         )
     own_names = {migration.name for migration in migrations()}
-    newer = sorted(set(archive.manifest.migrations) - own_names)
-    if newer:
+    newer_migrations = sorted(set(archive.manifest.migrations) - own_names)
+    if newer_migrations:
         raise BackupError(
             f"{archive.path} was made by Headwater {archive.manifest.headwater} and has the"
-            f" migration {newer[0]}, which this version lacks: restore it with that version or a"
+            f" migration {newer_migrations[0]}, which this version lacks: restore it with that version or a"
             " newer one"
         )
 

@@ -75,9 +75,9 @@ class DatabaseFacts:
 
 
 def gather_database_facts(connection: psycopg.Connection[Any], *, is_ours: bool) -> DatabaseFacts:
-    started = time.monotonic()
+    started_at = time.monotonic()
     server = _fetch(connection, "server", ServerFacts)
-    own_time = datetime.now(UTC) - timedelta(seconds=(time.monotonic() - started) / 2)
+    own_time = datetime.now(UTC) - timedelta(seconds=(time.monotonic() - started_at) / 2)
     schema = compare_schema(connection)
     confines = fetch_role(connection).usable_name is not None
     open_tables = tuple(list_unprotected(connection)) if schema.is_current else ()

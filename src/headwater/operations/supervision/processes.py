@@ -28,24 +28,24 @@ class SupervisedProcess:
     died: Callable[[], bool]
     log: Log
     running: bool = False
-    started: float = 0.0
-    due: float = 0.0
+    started_at: float = 0.0
+    due_at: float = 0.0
     failures: int = 0
 
     def start(self, current_time: float) -> None:
         """Start it, or plan a retry after a failure."""
-        self.started = current_time
+        self.started_at = current_time
         try:
             self.launch()
         except OSError as error:  # temporarily out of memory or processes
-            self.ended(current_time, reason=str(error))
+            self.record_end(current_time, reason=str(error))
         else:
             self.running = True
 
-    def ended(self, current_time: float, **reason: str) -> None:
+    def record_end(self, current_time: float, **reason: str) -> None:
         self.running = False
-        self.failures = self.failures + 1 if current_time - self.started < STEADY_SECONDS else 1
-        self.due = current_time + double_pause(FIRST_DELAY, LONGEST_DELAY, self.failures)
+        self.failures = self.failures + 1 if current_time - self.started_at < STEADY_SECONDS else 1
+        self.due_at = current_time + double_pause(FIRST_DELAY, LONGEST_DELAY, self.failures)
         values = {"process": self.name, "failures": self.failures, **reason}
         self.log.write("error", "process_ended", **values)
 

@@ -10,12 +10,12 @@ from typing import Any, cast
 WIDTH = 100
 
 
-def align(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
+def align(rows: Sequence[Sequence[str]], right_columns: Sequence[int] = ()) -> str:
     """Align rows of equal length; columns in `right` are aligned right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(
         "  ".join(
-            cell.rjust(width) if number in right else cell.ljust(width)
+            cell.rjust(width) if number in right_columns else cell.ljust(width)
             for number, (cell, width) in enumerate(zip(row, widths, strict=True))
         ).rstrip()
         for row in rows

@@ -51,10 +51,10 @@ def file_count(text: str) -> int:
     return _parse_integer(text, 1, 10_000)
 
 
-def _parse_integer(text: str, least: int, greatest: int) -> int:
+def _parse_integer(text: str, least_value: int, greatest: int) -> int:
     number = int(text)
-    if not least <= number <= greatest:
-        raise argparse.ArgumentTypeError(f"must be from {least} to {greatest}")
+    if not least_value <= number <= greatest:
+        raise argparse.ArgumentTypeError(f"must be from {least_value} to {greatest}")
     return number
 
 

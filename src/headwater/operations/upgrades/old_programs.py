@@ -8,7 +8,7 @@ from pathlib import Path
 from headwater.database.programs import PACKAGE, Programs, own_folder, read_version, to_major
 from headwater.operations.upgrades.errors import UpgradeError
 
-NEEDED = ("pg_controldata", "pg_ctl", "pg_resetwal", "postgres")
+NEEDED_PROGRAMS = ("pg_controldata", "pg_ctl", "pg_resetwal", "postgres")
 """The programs of the old version that `pg_upgrade` calls."""
 SYSTEM_FOLDERS = (
     "/usr/lib/postgresql/{major}/bin",
@@ -31,7 +31,7 @@ def find_programs(major: int, named_path: Path | None) -> Programs:
     for folder in folders:
         version = read_version(folder / "postgres")
         if version is not None and to_major(version) == major:
-            missing_programs = [name for name in NEEDED if not (folder / name).exists()]
+            missing_programs = [name for name in NEEDED_PROGRAMS if not (folder / name).exists()]
             if missing_programs:
                 raise UpgradeError(f"{folder} has no {missing_programs[0]}, which the upgrade needs")
             return Programs(folder, major)

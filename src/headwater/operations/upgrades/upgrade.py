@@ -54,7 +54,7 @@ class Upgraded(Struct, frozen=True):
     tables: int
     settings_left: list[str]
     """Settings changed in configuration files, now back at their defaults."""
-    kept: Path
+    kept_folder: Path
 
 
 def upgrade(data_dir: Path, programs: Path | None, progress: Progress) -> Upgraded | None:

@@ -18,7 +18,7 @@ from headwater.attribution.models import WINDOWS
 from headwater.attribution.trained_models.choice import TRAINED_MODEL, ChosenModel, cite
 from headwater.events.filters import EVENT_NAMES_PARAMETER
 from headwater.forwarding.deliveries.delivery_log import count_by_status
-from headwater.forwarding.destinations.destinations import ACCEPTED, list_destinations
+from headwater.forwarding.destinations.destinations import ACCEPTED_STATUSES, list_destinations
 from headwater.http.inputs.fields import one_of, written
 from headwater.http.inputs.parameters import Input, Parameter
 from headwater.reports.engine.conversion import LeftOutMoney, LeftOutSpend
@@ -139,7 +139,7 @@ class ComparisonResult(Struct, frozen=True):
         """The number of conversions that no delivery of brought to the platform."""
         if self.deliveries is None:
             return None
-        return sum(count for status, count in self.deliveries.items() if status not in ACCEPTED)
+        return sum(count for status, count in self.deliveries.items() if status not in ACCEPTED_STATUSES)
 
 
 CREDITED = (Measure.CREDITED_CONVERSIONS, Measure.CREDITED_REVENUE)

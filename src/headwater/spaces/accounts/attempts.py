@@ -68,14 +68,14 @@ async def tidy_attempts(connection: AsyncConnection) -> None:
 
 
 def seconds_to_wait(
-    counted: Sequence[datetime], current_time: datetime, limit: int, window: timedelta, *, slowing: bool
+    attempts: Sequence[datetime], current_time: datetime, limit: int, window: timedelta, *, slowing: bool
 ) -> float:
     """Return the seconds until the next attempt; `counted` is oldest first."""
-    if len(counted) >= limit:
-        return max((counted[len(counted) - limit] + window - current_time).total_seconds(), 0.001)
-    if slowing and len(counted) > FREE:
-        delay = 2.0 ** (len(counted) - FREE - 1)
-        return (counted[-1] - current_time).total_seconds() + delay
+    if len(attempts) >= limit:
+        return max((attempts[len(attempts) - limit] + window - current_time).total_seconds(), 0.001)
+    if slowing and len(attempts) > FREE:
+        delay = 2.0 ** (len(attempts) - FREE - 1)
+        return (attempts[-1] - current_time).total_seconds() + delay
     return 0.0
 
 

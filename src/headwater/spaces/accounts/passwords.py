@@ -46,25 +46,25 @@ class Passwords:
         async with self._places:
             return await asyncio.to_thread(self._hasher.hash, _normal(password))
 
-    async def verify(self, stored: str | None, password: str) -> Verdict:
+    async def verify(self, stored_hash: str | None, password: str) -> Verdict:
         """Compare a password with a stored hash. None, without a password or user, takes the same time and
         never matches.
         """
         async with self._places:
-            return await asyncio.to_thread(self._verify, stored, password)
+            return await asyncio.to_thread(self._verify, stored_hash, password)
 
-    def _verify(self, stored: str | None, password: str) -> Verdict:
+    def _verify(self, stored_hash: str | None, password: str) -> Verdict:
         if self._nobody is None:
             self._nobody = self._hasher.hash("nobody's password")
         if len(password) > MAX_LENGTH:
-            stored, password = None, ""
+            stored_hash, password = None, ""
         try:
-            self._hasher.verify(stored or self._nobody, _normal(password))
+            self._hasher.verify(stored_hash or self._nobody, _normal(password))
         except (VerificationError, InvalidHashError):
             return Verdict(matches=False)
-        if not stored:
+        if not stored_hash:
             return Verdict(matches=False)
-        is_stale = self._hasher.check_needs_rehash(stored)
+        is_stale = self._hasher.check_needs_rehash(stored_hash)
         return Verdict(matches=True, rehashed=self._hasher.hash(_normal(password)) if is_stale else None)
 
 

@@ -20,7 +20,7 @@ queries = Queries(__name__, "sessions.sql")
 LIFETIME = timedelta(days=30)
 IDLE = timedelta(days=7)
 MAX_DEVICE = 80
-FRESH = timedelta(minutes=10)
+FRESH_FOR = timedelta(minutes=10)
 """How long a second factor or a password counts for dangerous actions."""
 
 
@@ -52,7 +52,7 @@ class Session(Struct, frozen=True):
         if not self.has_factor and (self.by_provider or self.user.password_hash is None):
             return True
         shown_at = self.factor_at if self.has_factor else self.password_at
-        return shown_at is not None and datetime.now(UTC) - shown_at < FRESH
+        return shown_at is not None and datetime.now(UTC) - shown_at < FRESH_FOR
 
 
 class ProviderSession(Struct, frozen=True):

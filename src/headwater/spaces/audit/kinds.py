@@ -61,7 +61,7 @@ RecordKind = Literal[
 """Stored records, of which an entry has the ids and the names of changed fields."""
 KINDS: tuple[str, ...] = tuple(sorted({*get_args(Kind), *get_args(RecordKind)}))
 
-HIDDEN: Mapping[Kind, frozenset[str]] = {
+HIDDEN_COLUMNS: Mapping[Kind, frozenset[str]] = {
     # Could be names and addresses of people.
     "space": frozenset({"ignored_identifiers"}),
     "user": frozenset({"email", "name", "password_hash"}),

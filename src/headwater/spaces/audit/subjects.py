@@ -20,7 +20,7 @@ from psycopg.rows import dict_row
 
 from headwater.database.queries import Queries, fetch_all
 from headwater.spaces.audit.entries import Action, AuditChange, add_entry
-from headwater.spaces.audit.kinds import HIDDEN, HIDDEN_VALUE, Kind
+from headwater.spaces.audit.kinds import HIDDEN_COLUMNS, HIDDEN_VALUE, Kind
 
 queries = Queries(__name__, "subjects.sql")
 
@@ -58,7 +58,7 @@ async def _load(
 
 def compare(kind: Kind, before: Rows, after: Rows) -> Iterator[AuditChange]:
     """Yield created, changed and removed rows, with the values that differ."""
-    hidden_names = HIDDEN.get(kind, frozenset())
+    hidden_names = HIDDEN_COLUMNS.get(kind, frozenset())
     for subject_id in sorted(before.keys() | after.keys()):
         old, new = before.get(subject_id), after.get(subject_id)
         if old == new:
@@ -68,9 +68,9 @@ def compare(kind: Kind, before: Rows, after: Rows) -> Iterator[AuditChange]:
 
 
 def _keep(
-    row: Mapping[str, Any] | None, names: Sequence[str], hidden: frozenset[str]
+    row: Mapping[str, Any] | None, names: Sequence[str], hidden_columns: frozenset[str]
 ) -> Mapping[str, Any] | None:
     """Return values that an entry may hold; None and empty ones say nothing of what is hidden."""
     if row is None:
         return None
-    return {name: HIDDEN_VALUE if name in hidden and row[name] else row[name] for name in names}
+    return {name: HIDDEN_VALUE if name in hidden_columns and row[name] else row[name] for name in names}

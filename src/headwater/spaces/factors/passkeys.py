@@ -109,7 +109,7 @@ def make_creation_options(
     return webauthn.options_to_json(options)
 
 
-def make_request_options(party: RelyingParty, allowed: Sequence[Passkey], challenge: bytes) -> str:
+def make_request_options(party: RelyingParty, passkeys: Sequence[Passkey], challenge: bytes) -> str:
     """Return JSON for the browser; without `allowed` it offers every passkey of this service."""
     import webauthn  # noqa: PLC0415
     from webauthn.helpers import structs  # noqa: PLC0415
@@ -119,7 +119,7 @@ def make_request_options(party: RelyingParty, allowed: Sequence[Passkey], challe
         challenge=challenge,
         timeout=TIMEOUT_MILLISECONDS,
         allow_credentials=[
-            structs.PublicKeyCredentialDescriptor(id=passkey.credential_id) for passkey in allowed
+            structs.PublicKeyCredentialDescriptor(id=passkey.credential_id) for passkey in passkeys
         ],
         user_verification=structs.UserVerificationRequirement.REQUIRED,
     )

@@ -22,7 +22,7 @@ MOST_LABELS = 10
 LONGEST_QUOTE = 80
 """Characters of an address quoted in a sentence."""
 
-_BETWEEN = re.compile(r"[\s,;]+")
+_SEPARATORS = re.compile(r"[\s,;]+")
 _END_OF_AUTHORITY = re.compile(r"[/?#\\]")
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _NAME = re.compile(
@@ -30,7 +30,7 @@ _NAME = re.compile(
     r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
 )
 _AUTHORITY = re.compile(r"(\*\.)?(\[.*\]|[^:\[\]]*)(?::(.*))?", re.DOTALL)
-_SENT = re.compile(r"(https?)://(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(?::[0-9]{1,5})?")
+_SENT_ORIGIN = re.compile(r"(https?)://(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(?::[0-9]{1,5})?")
 
 
 def parse_origin(text: str) -> str:
@@ -89,7 +89,7 @@ def read_pasted_origins(text: str) -> list[str]:
     """Return the origins in a pasted text: addresses separated by blanks, commas or lines, with a path or
     without a scheme. Raises ValueError with advice.
     """
-    return [_pasted_origin(address) for address in _BETWEEN.split(text) if address]
+    return [_pasted_origin(address) for address in _SEPARATORS.split(text) if address]
 
 
 def _pasted_origin(address: str) -> str:
@@ -114,16 +114,16 @@ def _pasted_origin(address: str) -> str:
 
 def sent_host(origin: str) -> str | None:
     """Return the host of an `Origin` header; None unless it is a web origin (not `null`)."""
-    match = _SENT.fullmatch(origin)
+    match = _SENT_ORIGIN.fullmatch(origin)
     return match[2] if match else None
 
 
 def is_among(origin: str, origins: Iterable[str]) -> bool:
     """Return whether an origin accepted by `sent_host`, or `null`, belongs to a site."""
-    for allowed in origins:
-        begin, star, end = allowed.partition("*")
-        if origin == allowed or (
-            star and len(origin) > len(allowed) - 1 and origin.startswith(begin) and origin.endswith(end)
+    for pattern in origins:
+        begin, star, end = pattern.partition("*")
+        if origin == pattern or (
+            star and len(origin) > len(pattern) - 1 and origin.startswith(begin) and origin.endswith(end)
         ):
             return True
     return False
@@ -133,8 +133,8 @@ def covering_origins(origin: str) -> list[str]:
     """Return the origins, with `*.` too, that would match an origin accepted by `sent_host`."""
     scheme, _, authority = origin.partition("://")
     labels = authority.split(".", MOST_LABELS)
-    above = [".".join(labels[count:]) for count in range(1, len(labels))]
-    return [origin, *(f"{scheme}://*.{parent}" for parent in above)]
+    parents = [".".join(labels[count:]) for count in range(1, len(labels))]
+    return [origin, *(f"{scheme}://*.{parent}" for parent in parents)]
 
 
 @lru_cache(maxsize=4096)

@@ -222,12 +222,12 @@ def _open(row: tuple[Any, ...], sealing_key: bytes) -> ActiveSite:
 
 
 def _unsealed(
-    key: str, sealing_key: bytes, secret: bytes | None, former: bytes | None, until: float | None
+    key: str, sealing_key: bytes, secret: bytes | None, former_secret: bytes | None, until: float | None
 ) -> tuple[SigningSecret, ...]:
     """Return a site's secrets; empty if they cannot be decrypted, so that its pages can still send unsigned
     events.
     """
-    sealed_secrets = [(secret, None), (former, until)]
+    sealed_secrets = [(secret, None), (former_secret, until)]
     try:
         return tuple(
             SigningSecret(unseal(sealing_key, sealed, key.encode()), valid_until)

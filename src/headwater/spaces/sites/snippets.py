@@ -283,10 +283,10 @@ def _fill_shopify(snippet: Snippet) -> str:
     return code
 
 
-def _granting(code: str, where: str) -> Instruction:
+def _granting(code: str, place: str) -> Instruction:
     return Instruction(
         "Report the visitor's decision",
-        f"{where} Until then nothing is sent and nothing is stored; `trk.consent(false)` deletes"
+        f"{place} Until then nothing is sent and nothing is stored; `trk.consent(false)` deletes"
         " what was stored.",
         code,
     )

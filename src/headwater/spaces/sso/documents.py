@@ -82,14 +82,14 @@ class ProviderDocuments:
 
     async def _load(self, url: str, read: Callable[[bytes], T], instead_of: T | None = None) -> T:
         async with self._locks[url]:
-            cached = self._cache.get(url)
-            is_stale = cached is None or cached.until <= time.monotonic() or cached.outcome is instead_of
-            if is_stale and (self._may_fetch(url) or cached is None):
-                cached = self._cache[url] = await self._fetch(url, read)
-        assert cached is not None
-        if isinstance(cached.outcome, SsoRefused):
-            raise SsoRefused(cached.outcome.reason, cached.outcome.cause)
-        return cast("T", cached.outcome)
+            entry = self._cache.get(url)
+            is_stale = entry is None or entry.until <= time.monotonic() or entry.outcome is instead_of
+            if is_stale and (self._may_fetch(url) or entry is None):
+                entry = self._cache[url] = await self._fetch(url, read)
+        assert entry is not None
+        if isinstance(entry.outcome, SsoRefused):
+            raise SsoRefused(entry.outcome.reason, entry.outcome.cause)
+        return cast("T", entry.outcome)
 
     def _may_fetch(self, url: str) -> bool:
         current_time, recent = time.monotonic(), self._fetches[url]

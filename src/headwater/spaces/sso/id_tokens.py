@@ -41,7 +41,7 @@ class _Registry(JWSRegistry):
 _REGISTRY = _Registry(algorithms=ALGORITHMS, strict_check_header=False)
 
 
-class Expected(Struct, frozen=True):
+class ExpectedClaims(Struct, frozen=True):
     issuer: str
     client_id: str
     current_time: float
@@ -70,11 +70,11 @@ def _is_usable(document: dict[str, Any]) -> bool:
 
 
 def check_id_token(
-    text: str, keys: KeySet, expected: Expected, nonce: str, access_token: str
+    text: str, keys: KeySet, expected_claims: ExpectedClaims, nonce: str, access_token: str
 ) -> dict[str, Any]:
     """Return the claims. Raise SsoRefused."""
     header, claims = _decode(text, keys)
-    _check_common(claims, expected)
+    _check_common(claims, expected_claims)
     if not _same(claims.get("nonce"), nonce):
         raise SsoRefused(SsoReason.NONCE)
     if "at_hash" in claims and not _same(claims["at_hash"], hash_access_token(header["alg"], access_token)):
@@ -84,10 +84,10 @@ def check_id_token(
     return claims
 
 
-def check_logout_token(text: str, keys: KeySet, expected: Expected) -> dict[str, Any]:
+def check_logout_token(text: str, keys: KeySet, expected_claims: ExpectedClaims) -> dict[str, Any]:
     """Return the claims of a back-channel logout, which has no nonce. Raise SsoRefused."""
     _, claims = _decode(text, keys)
-    _check_common(claims, expected)
+    _check_common(claims, expected_claims)
     events = claims.get("events")
     if not isinstance(events, dict) or LOGOUT_EVENT not in events or "nonce" in claims:
         raise SsoRefused(SsoReason.MALFORMED_TOKEN)
@@ -129,17 +129,17 @@ def _decode(text: str, keys: KeySet) -> tuple[dict[str, Any], dict[str, Any]]:
     return token.headers(), cast("dict[str, Any]", claims)
 
 
-def _check_common(claims: dict[str, Any], expected: Expected) -> None:
-    if not _same(claims.get("iss"), expected.issuer):
+def _check_common(claims: dict[str, Any], expected_claims: ExpectedClaims) -> None:
+    if not _same(claims.get("iss"), expected_claims.issuer):
         raise SsoRefused(SsoReason.ISSUER)
-    if not _is_audience(claims, expected.client_id):
+    if not _is_audience(claims, expected_claims.client_id):
         raise SsoRefused(SsoReason.AUDIENCE)
     expires_at, issued_at, valid_from = (_read_time(claims.get(name)) for name in ("exp", "iat", "nbf"))
     if expires_at is None or issued_at is None or (valid_from is None and "nbf" in claims):
         raise SsoRefused(SsoReason.MALFORMED_TOKEN)
-    if expires_at <= expected.current_time - LEEWAY_SECONDS:
+    if expires_at <= expected_claims.current_time - LEEWAY_SECONDS:
         raise SsoRefused(SsoReason.TOKEN_EXPIRED)
-    if max(issued_at, valid_from or 0) > expected.current_time + LEEWAY_SECONDS:
+    if max(issued_at, valid_from or 0) > expected_claims.current_time + LEEWAY_SECONDS:
         raise SsoRefused(SsoReason.TOKEN_NOT_YET_VALID)
 
 
@@ -159,5 +159,7 @@ def _read_time(value: Any) -> float | int | None:
     return value if isinstance(value, int) or math.isfinite(value) else None
 
 
-def _same(value: Any, expected: str) -> bool:
-    return isinstance(value, str) and hmac.compare_digest(value.encode("utf-8", "replace"), expected.encode())
+def _same(value: Any, expected_claims: str) -> bool:
+    return isinstance(value, str) and hmac.compare_digest(
+        value.encode("utf-8", "replace"), expected_claims.encode()
+    )

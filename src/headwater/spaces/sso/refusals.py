@@ -43,9 +43,9 @@ class SsoReason(StrEnum):
 class Advice(StrEnum):
     """What the person can do."""
 
-    AGAIN = "Log in again. If it still fails, contact the operator."
+    LOG_IN_AGAIN = "Log in again. If it still fails, contact the operator."
     ACCOUNT = "Use another account, or ask the operator to admit this one."
-    LATER = "Wait a moment and log in again."
+    LOG_IN_LATER = "Wait a moment and log in again."
     LINK = (
         "Log in with its password, then choose the provider on the page Account. This links the two, once. If"
         " this user is not yours, contact the operator."
@@ -55,28 +55,31 @@ class Advice(StrEnum):
 
 _UNTRUSTED = "The provider's answer cannot be trusted"
 _TEXTS: dict[SsoReason, tuple[str, Advice]] = {
-    SsoReason.NOT_STARTED_HERE: ("This login wasn't started in this browser, or is finished.", Advice.AGAIN),
-    SsoReason.WRONG_STATE: ("This login was replaced by a newer one in this browser.", Advice.AGAIN),
-    SsoReason.SIGN_IN_EXPIRED: ("The login took longer than ten minutes.", Advice.AGAIN),
-    SsoReason.USED_BEFORE: ("This login is already finished.", Advice.AGAIN),
-    SsoReason.TOO_MANY_ATTEMPTS: ("There were too many attempts from your network.", Advice.LATER),
-    SsoReason.OTHER_PROVIDER: ("The answer came from another provider than you chose.", Advice.AGAIN),
-    SsoReason.PROVIDER_UNREACHABLE: ("The provider cannot be reached.", Advice.LATER),
+    SsoReason.NOT_STARTED_HERE: (
+        "This login wasn't started in this browser, or is finished.",
+        Advice.LOG_IN_AGAIN,
+    ),
+    SsoReason.WRONG_STATE: ("This login was replaced by a newer one in this browser.", Advice.LOG_IN_AGAIN),
+    SsoReason.SIGN_IN_EXPIRED: ("The login took longer than ten minutes.", Advice.LOG_IN_AGAIN),
+    SsoReason.USED_BEFORE: ("This login is already finished.", Advice.LOG_IN_AGAIN),
+    SsoReason.TOO_MANY_ATTEMPTS: ("There were too many attempts from your network.", Advice.LOG_IN_LATER),
+    SsoReason.OTHER_PROVIDER: ("The answer came from another provider than you chose.", Advice.LOG_IN_AGAIN),
+    SsoReason.PROVIDER_UNREACHABLE: ("The provider cannot be reached.", Advice.LOG_IN_LATER),
     SsoReason.PROVIDER_DOCUMENT: ("The provider's settings or keys cannot be read.", Advice.OPERATOR),
-    SsoReason.PROVIDER_DECLINED: ("The provider didn't log you in.", Advice.AGAIN),
+    SsoReason.PROVIDER_DECLINED: ("The provider didn't log you in.", Advice.LOG_IN_AGAIN),
     SsoReason.CODE_REFUSED: ("The provider didn't accept the login from this server.", Advice.OPERATOR),
     SsoReason.MALFORMED_TOKEN: (f"{_UNTRUSTED}: its ID token cannot be read.", Advice.OPERATOR),
     SsoReason.ALGORITHM: (f"{_UNTRUSTED}: its signature algorithm is not allowed.", Advice.OPERATOR),
-    SsoReason.UNKNOWN_KEY: (f"{_UNTRUSTED}: it is signed with an unknown key.", Advice.LATER),
+    SsoReason.UNKNOWN_KEY: (f"{_UNTRUSTED}: it is signed with an unknown key.", Advice.LOG_IN_LATER),
     SsoReason.SIGNATURE: (f"{_UNTRUSTED}: its signature is wrong.", Advice.OPERATOR),
     SsoReason.ISSUER: (f"{_UNTRUSTED}: it is from another issuer.", Advice.OPERATOR),
     SsoReason.AUDIENCE: (f"{_UNTRUSTED}: it is for another application.", Advice.OPERATOR),
-    SsoReason.TOKEN_EXPIRED: (f"{_UNTRUSTED}: it has expired.", Advice.AGAIN),
+    SsoReason.TOKEN_EXPIRED: (f"{_UNTRUSTED}: it has expired.", Advice.LOG_IN_AGAIN),
     SsoReason.TOKEN_NOT_YET_VALID: (
         f"{_UNTRUSTED}: it is from the future. A clock is wrong, here or there.",
         Advice.OPERATOR,
     ),
-    SsoReason.NONCE: (f"{_UNTRUSTED}: it belongs to another login.", Advice.AGAIN),
+    SsoReason.NONCE: (f"{_UNTRUSTED}: it belongs to another login.", Advice.LOG_IN_AGAIN),
     SsoReason.ACCESS_TOKEN_HASH: (f"{_UNTRUSTED}: its tokens don't belong together.", Advice.OPERATOR),
     SsoReason.NO_SUBJECT: (f"{_UNTRUSTED}: it names no account.", Advice.OPERATOR),
     SsoReason.USERINFO: ("The provider didn't return your e-mail address.", Advice.OPERATOR),

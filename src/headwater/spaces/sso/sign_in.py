@@ -23,7 +23,7 @@ from headwater.base.egress.calls import bearer, make_form_call
 from headwater.base.egress.models import EgressRequest
 from headwater.spaces.encryption import SealedColumn, Unsealable, seal, seal_struct, unseal, unseal_struct
 from headwater.spaces.sso.documents import Metadata, ProviderDocuments, send
-from headwater.spaces.sso.id_tokens import Expected, check_id_token
+from headwater.spaces.sso.id_tokens import ExpectedClaims, check_id_token
 from headwater.spaces.sso.providers import SCOPES, SsoProvider
 from headwater.spaces.sso.refusals import SsoReason, SsoRefused
 
@@ -145,9 +145,9 @@ async def exchange_code(
     id_token, access_token = body.get("id_token"), body.get("access_token")
     if not isinstance(id_token, str) or not isinstance(access_token, str):
         raise SsoRefused(SsoReason.MALFORMED_TOKEN)
-    expected = Expected(metadata.issuer, provider.client_id, time.time())
+    expected_claims = ExpectedClaims(metadata.issuer, provider.client_id, time.time())
     claims = await documents.verify(
-        metadata, lambda keys: check_id_token(id_token, keys, expected, nonce, access_token)
+        metadata, lambda keys: check_id_token(id_token, keys, expected_claims, nonce, access_token)
     )
     settings = provider.settings
     required_claims = {"email", settings.verified_claim, *settings.required}

@@ -34,7 +34,7 @@ from headwater.spend.platforms.platform import (
 )
 
 CHECK_SECONDS = 30.0
-_ONCE = Waits(asyncio.sleep, most_tries=1)
+_ONE_TRY = Waits(asyncio.sleep, most_tries=1)
 """A person is waiting: a fault is shown, not retried."""
 
 Begin = Callable[[], AbstractAsyncContextManager[AsyncConnection]]
@@ -65,16 +65,18 @@ class SealedConnections(Struct, frozen=True):
 
 
 async def check_connection(
-    stored: SealedConnections, egress: HttpSender, row: AccountKey
+    connections: SealedConnections, egress: HttpSender, row: AccountKey
 ) -> SpendConnectionCheck:
     """Check a stored connection. Raises NotFound, or Invalid if its tokens or settings can't be used."""
 
     async def keep_token(_: Credentials, refresh_token: str) -> None:
-        async with stored.begin() as connection:
-            await replace_refresh_token(connection, row, refresh_token, stored.sealing_key)
+        async with connections.begin() as connection:
+            await replace_refresh_token(connection, row, refresh_token, connections.sealing_key)
 
-    async with stored.begin() as connection:
-        platform, credentials = await open_connection(connection, row, stored.urls, stored.sealing_key)
+    async with connections.begin() as connection:
+        platform, credentials = await open_connection(
+            connection, row, connections.urls, connections.sealing_key
+        )
     return await check_credentials(platform, credentials, egress, keep_token)
 
 
@@ -87,7 +89,7 @@ async def check_credentials(
     """Check credentials, which need not be stored, for at most CHECK_SECONDS. `keep_token` gets a refresh
     token that replaces the given one, which then no longer works.
     """
-    session = PlatformSession(platform, credentials, (egress, AccessTokens(egress)), _ONCE, keep_token)
+    session = PlatformSession(platform, credentials, (egress, AccessTokens(egress)), _ONE_TRY, keep_token)
     account = None
     try:
         async with asyncio.timeout(CHECK_SECONDS):

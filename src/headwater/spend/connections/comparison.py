@@ -45,20 +45,20 @@ class StoredRow(Struct, frozen=True):
 
 
 def choose_rows(
-    source: tuple[str, str], stored: Iterable[StoredRow], pulled: Sequence[SpendRow]
+    source: tuple[str, str], stored_rows: Iterable[StoredRow], pulled: Sequence[SpendRow]
 ) -> list[SpendRow]:
     """Return the rows to store; `source` is the platform and the account."""
-    former = {(row.date, row.key): row for row in stored}
-    latest = {(row.date, row.key()): row for row in pulled}
-    news_rows = [row for key, row in latest.items() if _is_news(row, former.get(key))]
-    removed_rows = [row for key, row in former.items() if key not in latest and _has_figures(row)]
+    former_rows = {(row.date, row.key): row for row in stored_rows}
+    latest_rows = {(row.date, row.key()): row for row in pulled}
+    news_rows = [row for key, row in latest_rows.items() if _is_news(row, former_rows.get(key))]
+    removed_rows = [row for key, row in former_rows.items() if key not in latest_rows and _has_figures(row)]
     return news_rows + [_make_zero(source, row) for row in removed_rows]
 
 
-def _is_news(row: SpendRow, former: StoredRow | None) -> bool:
-    if former is None:
+def _is_news(row: SpendRow, former_row: StoredRow | None) -> bool:
+    if former_row is None:
         return _has_figures(row)
-    return not former.is_complete or _figures(row) != _figures(former)
+    return not former_row.is_complete or _figures(row) != _figures(former_row)
 
 
 def _figures(row: SpendRow | StoredRow) -> tuple[Decimal | int | None, ...]:

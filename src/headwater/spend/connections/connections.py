@@ -24,7 +24,7 @@ from headwater.spend.platforms.platform import Credentials, SpendPlatform
 
 queries = Queries(__name__, "connections.sql")
 
-MOST = 50
+MOST_CONNECTIONS = 50
 """Per Space."""
 
 
@@ -77,8 +77,8 @@ async def create_connection(
     """
     space = {"space_id": (await fetch_space(connection, space_id)).id}
     (count,) = await fetch_one(connection, queries["count"], space)
-    if count >= MOST:
-        raise Invalid.of("platform", f"cannot be added: a Space has at most {MOST} connections.")
+    if count >= MOST_CONNECTIONS:
+        raise Invalid.of("platform", f"cannot be added: a Space has at most {MOST_CONNECTIONS} connections.")
     platform, change = new
     values = {
         **space,

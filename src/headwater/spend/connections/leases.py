@@ -17,7 +17,7 @@ from headwater.database.jobs.due_tasks import AccountKey
 from headwater.database.jobs.lease import LEASE, LeaseLostError
 from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
 from headwater.spaces.encryption import SealedColumn, seal_values, unseal_values
-from headwater.spend.platforms.platform import HELD, Fault, SpendAccount
+from headwater.spend.platforms.platform import HELD_CAUSES, Fault, SpendAccount
 
 queries = Queries(__name__, "leases.sql")
 
@@ -143,7 +143,7 @@ async def note_fault(
     """Store a fault; `times` are the current time and that of the next pull."""
     values = {
         "now": times[0],
-        "is_held": fault.cause in HELD,
+        "is_held": fault.cause in HELD_CAUSES,
         "fault": fault.cause,
         "message": str(fault).replace("\0", "")[:LONGEST_MESSAGE],
         "next_pull_at": times[1],

@@ -101,13 +101,13 @@ class Pull:
             self._waits,
             self._keep_token,
         )
-        started = self._now()
+        started_at = self._read_clock()
         account = await session.run(platform.read_account(credentials))
         reports = _Reports(platform, credentials, session, account)
-        is_wide = self._leased.next_wide_pull_at <= started
+        is_wide = self._leased.next_wide_pull_at <= started_at
         pulled_at = self._leased.pulled_at
         last_pull = None if pulled_at is None else schedule.today_of(account, pulled_at)
-        today = schedule.today_of(account, started)
+        today = schedule.today_of(account, started_at)
         window = schedule.window_of(platform.limits, today, last_pull, is_wide=is_wide)
         history = schedule.history_of(platform.limits, window)
         async with self._services.database.transaction() as connection:
@@ -129,13 +129,13 @@ class Pull:
             await leases.lock_leased(connection, self._lease)
             await leases.note_pull(connection, self._lease, self._waits.clock(), is_wide=is_wide)
 
-    async def _pull_history(self, reports: _Reports, oldest: date, kept: Days) -> None:
+    async def _pull_history(self, reports: _Reports, oldest: date, kept_days: Days) -> None:
         """Store older days, the latest first. The platform no longer has those from `oldest` until the first
         of `kept`.
         """
-        for days in schedule.split_days(kept, reports.platform.limits.days):
+        for days in schedule.split_days(kept_days, reports.platform.limits.days):
             await self._store(reports, days, is_history=True)
-        if kept.first > oldest:
+        if kept_days.first > oldest:
             async with self._services.database.transaction() as connection:
                 await leases.lock_leased(connection, self._lease)
                 await leases.note_history(connection, self._lease, oldest)
@@ -160,7 +160,7 @@ class Pull:
         )
 
     async def _store(self, reports: _Reports, days: Days, *, is_history: bool = False) -> None:
-        as_of = self._now()
+        as_of = self._read_clock()
         rows = await reports.fetch(days)
         failpoint("spend_pulled")
         async with self._services.storing, self._services.database.transaction(STORE_SECONDS) as connection:
@@ -185,7 +185,7 @@ class Pull:
             await leases.lock_leased(connection, self._lease)
             await leases.note_fault(connection, self._lease, fault, (current_time, next_pull_at))
 
-    def _now(self) -> datetime:
+    def _read_clock(self) -> datetime:
         return datetime.fromtimestamp(self._waits.clock(), UTC)
 
 

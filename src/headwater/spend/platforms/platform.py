@@ -117,7 +117,7 @@ class FaultCause(StrEnum):
     """Fewer days, then smaller pages."""
 
 
-HELD = frozenset({FaultCause.TOKEN, FaultCause.PERMISSION, FaultCause.ACCOUNT, FaultCause.VERSION})
+HELD_CAUSES = frozenset({FaultCause.TOKEN, FaultCause.PERMISSION, FaultCause.ACCOUNT, FaultCause.VERSION})
 """Faults that only a person can mend: the connection waits for it."""
 
 

@@ -83,18 +83,18 @@ def _read_xml(content: bytes) -> Iterator[ReferenceRate]:
             yield _parse_rate(day, currency, rate, f"the day {day}")
 
 
-def _parse_day(text: str, where: str) -> date:
+def _parse_day(text: str, place: str) -> date:
     for form in ("%Y-%m-%d", "%d %B %Y"):
         try:
             return datetime.strptime(text, form).date()  # noqa: DTZ007 # a day has no zone
         except ValueError:
             continue
-    raise ValueError(f"{where} has no date such as 2026-11-23 or 23 November 2026")
+    raise ValueError(f"{place} has no date such as 2026-11-23 or 23 November 2026")
 
 
-def _parse_rate(day: date, currency: str, text: str, where: str) -> ReferenceRate:
+def _parse_rate(day: date, currency: str, text: str, place: str) -> ReferenceRate:
     if not re.fullmatch("[A-Z]{3}", currency):
-        raise ValueError(f"{where} has a rate without a three-letter currency")
+        raise ValueError(f"{place} has a rate without a three-letter currency")
     if not _NUMBER.fullmatch(text) or not Decimal(text):
-        raise ValueError(f"{where} has a rate for {currency} that is not a number such as 1.0865")
+        raise ValueError(f"{place} has a rate for {currency} that is not a number such as 1.0865")
     return ReferenceRate(day, currency, Decimal(text))

@@ -33,8 +33,10 @@ class RateTable:
         if source == target:
             return Fraction(1)
         for days_back in range(MAX_DAYS_BACK + 1):
-            earlier = day - timedelta(days=days_back)
-            rate = self._space_rate(earlier, source, target) or self._reference_rate(earlier, source, target)
+            earlier_day = day - timedelta(days=days_back)
+            rate = self._space_rate(earlier_day, source, target) or self._reference_rate(
+                earlier_day, source, target
+            )
             if rate is not None:
                 return rate
         return None
@@ -46,11 +48,11 @@ class RateTable:
         rates = self.space_rates.get(day)
         if not rates:
             return None
-        direct = _between(rates, source, target)
+        direct = _find_direct(rates, source, target)
         if direct is not None:
             return direct
         for middle in sorted({currency for pair in rates for currency in pair}):
-            first, second = _between(rates, source, middle), _between(rates, middle, target)
+            first, second = _find_direct(rates, source, middle), _find_direct(rates, middle, target)
             if first is not None and second is not None:
                 return first * second
         return None
@@ -65,7 +67,7 @@ class RateTable:
         return target_rate / source_rate if source_rate and target_rate else None
 
 
-def _between(rates: Mapping[tuple[str, str], Fraction], source: str, target: str) -> Fraction | None:
+def _find_direct(rates: Mapping[tuple[str, str], Fraction], source: str, target: str) -> Fraction | None:
     if (source, target) in rates:
         return rates[source, target]
     inverse_rate = rates.get((target, source))

@@ -141,23 +141,23 @@ def _bound(space_id: int, days: Collection[date], currencies: Collection[str]) -
 
 
 def _space_rates(
-    stored: Iterable[tuple[date, str, str, Decimal]],
+    rows: Iterable[tuple[date, str, str, Decimal]],
 ) -> dict[date, dict[tuple[str, str], Fraction]]:
     rates: dict[date, dict[tuple[str, str], Fraction]] = {}
-    for day, base, currency, rate in stored:
+    for day, base, currency, rate in rows:
         rates.setdefault(day, {})[base, currency] = Fraction(rate)
     return rates
 
 
-def _rates_per_euro(stored: Iterable[tuple[date, str, Decimal]]) -> dict[date, dict[str, Fraction]]:
+def _rates_per_euro(rows: Iterable[tuple[date, str, Decimal]]) -> dict[date, dict[str, Fraction]]:
     rates: dict[date, dict[str, Fraction]] = {}
-    for day, currency, rate in stored:
+    for day, currency, rate in rows:
         rates.setdefault(day, {})[currency] = Fraction(rate)
     return rates
 
 
-def _restore(rates: dict[K, Fraction], key: K, former: Decimal | None) -> None:
-    if former is None:
+def _restore(rates: dict[K, Fraction], key: K, former_rate: Decimal | None) -> None:
+    if former_rate is None:
         rates.pop(key, None)
     else:
-        rates[key] = Fraction(former)
+        rates[key] = Fraction(former_rate)

@@ -204,9 +204,12 @@ _VALUES: dict[str, Schema] = {
     name: {key: value for key, value in schema.items() if key != "description"}
     for name, schema in make_schema(inputs.NEW_CONTACT_BODY)["properties"].items()
 }
-_WHOLE = make_bare_schema(ContactAnswer)
+_CONTACT_SCHEMA = make_bare_schema(ContactAnswer)
 # get_contact_journey has the events and visits.
-_CONTACT: Schema = {**_WHOLE, "properties": {k: v for k, v in _WHOLE["properties"].items() if k != "events"}}
+_CONTACT: Schema = {
+    **_CONTACT_SCHEMA,
+    "properties": {k: v for k, v in _CONTACT_SCHEMA["properties"].items() if k != "events"},
+}
 
 READING = (
     Tool(

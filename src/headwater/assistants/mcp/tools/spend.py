@@ -123,8 +123,8 @@ def _refuse_others(
     parameters: Iterable[Parameter[Any] | ListParameter[Any]],
 ) -> None:
     """Refuse arguments that the report of `choice` would ignore."""
-    allowed = {choice.name, *(parameter.name for parameter in parameters)}
-    for name in sorted(name for name, value in arguments.items() if value and name not in allowed):
+    allowed_names = {choice.name, *(parameter.name for parameter in parameters)}
+    for name in sorted(name for name, value in arguments.items() if value and name not in allowed_names):
         query.refuse(name, f"must not be given with {choice.name}.")
 
 

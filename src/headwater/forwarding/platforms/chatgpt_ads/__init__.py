@@ -22,7 +22,7 @@ from headwater.forwarding.platforms.identifiers import (
     plain_email,
 )
 from headwater.forwarding.platforms.models import ClickCredit, Conversion, Destination, SkipReason, Verdict
-from headwater.forwarding.platforms.payload_parts import make_list, present
+from headwater.forwarding.platforms.payload_parts import drop_empty, make_list
 from headwater.forwarding.platforms.platform import DAY, CreditReports, Limits, Platform
 
 CUSTOM = "custom"
@@ -59,7 +59,7 @@ class ChatGPTAds(Platform):
         "access_token": "A Conversions API key, not the Ads API key of the settings: Ads Manager,"
         " Conversions, Conversion keys."
     }
-    limits = Limits(batch=1000, age=7 * DAY, ahead=600)
+    limits = Limits(batch=1000, age=7 * DAY, future=600)
     credits = CreditReports(age=2 * DAY, ids=frozenset({"oppref"}))
     event_names = {
         "add_payment_info": CUSTOM,
@@ -89,7 +89,7 @@ class ChatGPTAds(Platform):
     )
     kept_urls = frozenset({"source_url"})
 
-    def missing(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
+    def find_missing_data(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
         """Require a click id, an identifier, or an IP address with user agent."""
         present_fields = _make_user(conversion).keys()
         if _find_click_id(conversion) or present_fields & _IDENTIFIERS:
@@ -99,7 +99,7 @@ class ChatGPTAds(Platform):
     def build(self, conversion: Conversion, destination: Destination) -> dict[str, Any]:
         name = self.find_name(conversion, destination) or conversion.event_name
         event_type = name.lower() if name.lower() in DATA_TYPES else CUSTOM
-        return present(
+        return drop_empty(
             id=conversion.dedup_id,
             type=event_type,
             custom_event_name=_find_custom_name(name, conversion) if event_type == CUSTOM else None,
@@ -152,8 +152,8 @@ def _find_click_id(conversion: Conversion) -> str | None:
 def _find_custom_name(name: str, conversion: Conversion) -> str:
     """Return a mapped name, the event's label in OpenAI's alphabet, or our name."""
     label = conversion.configured_name or "" if name == CUSTOM else name
-    plain = unicodedata.normalize("NFKD", label).encode("ascii", "ignore").decode().lower()
-    words = _NOT_IN_NAMES.sub("_", plain).strip("_-")[:64].rstrip("_-")
+    ascii_label = unicodedata.normalize("NFKD", label).encode("ascii", "ignore").decode().lower()
+    words = _NOT_IN_NAMES.sub("_", ascii_label).strip("_-")[:64].rstrip("_-")
     return words if _CUSTOM_NAME.fullmatch(words) and words not in DATA_TYPES else conversion.event_name
 
 
@@ -162,7 +162,7 @@ def _make_user(conversion: Conversion) -> dict[str, Any]:
     if is_refused(conversion):
         return {}
     person = conversion.person
-    return present(
+    return drop_empty(
         emails_sha256=make_list(hash_in_form(person.email, plain_email)),
         phone_numbers_sha256=make_list(hash_in_form(person.phone, phone_digits)),
         external_ids_sha256=make_list(hash_text(person.external_id) if person.external_id else None),

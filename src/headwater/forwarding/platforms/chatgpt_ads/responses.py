@@ -17,7 +17,7 @@ from headwater.base.egress.answers import (
 )
 from headwater.base.egress.models import EgressResponse
 from headwater.forwarding.platforms.models import CredentialsRefused, PartlyAccepted, Verdict
-from headwater.forwarding.platforms.responses import by_status, refused, unreadable
+from headwater.forwarding.platforms.responses import by_status, refuse, unreadable
 
 _POSITION = re.compile(r"events\[(\d{1,6})\](?:\.|\Z)")
 _UNKNOWN_PIXEL = re.compile(r"\bpid\b")
@@ -42,7 +42,7 @@ def classify(answer: EgressResponse, count: int) -> Verdict:
 def _judge_by_number(body: dict[str, Any], text: str, answer: EgressResponse, count: int) -> Verdict:
     accepted_count = body.get("accepted_events")
     if is_number(accepted_count) and accepted_count < count:
-        return refused(join_error_texts(f"{accepted_count} of {count} events were accepted", text), count)
+        return refuse(join_error_texts(f"{accepted_count} of {count} events were accepted", text), count)
     return by_status(answer, count, text, confirmed=is_number(accepted_count))
 
 

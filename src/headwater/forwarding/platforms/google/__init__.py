@@ -23,7 +23,7 @@ from headwater.forwarding.platforms.google.responses import classify
 from headwater.forwarding.platforms.google.settings import GoogleSettings
 from headwater.forwarding.platforms.identifiers import google_email, hash_in_form, phone_with_plus
 from headwater.forwarding.platforms.models import Conversion, Destination, SkipReason, Verdict
-from headwater.forwarding.platforms.payload_parts import make_list, present
+from headwater.forwarding.platforms.payload_parts import drop_empty, make_list
 from headwater.forwarding.platforms.platform import DAY, Corrections, Limits, Platform
 from headwater.forwarding.platforms.verdicts import VerdictAnswer
 
@@ -68,7 +68,7 @@ class Google(Platform):
         }
     )
 
-    def missing(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
+    def find_missing_data(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
         """Accept a click id alone; without consent, nothing else is allowed."""
         if _find_click(conversion):
             return None
@@ -80,16 +80,16 @@ class Google(Platform):
         settings: GoogleSettings = destination.settings
         amount, consent = conversion.amount, conversion.consent
         identifiers = [] if is_refused(conversion) else _make_identifiers(conversion)
-        return present(
+        return drop_empty(
             destinationReferences=make_list(self.find_name(conversion, destination)),
             transactionId=conversion.dedup_id,
             eventTimestamp=_format_timestamp(conversion.event_time),
             eventSource=settings.event_source,
             adIdentifiers=_find_click(conversion),
-            userData=present(userIdentifiers=identifiers),
+            userData=drop_empty(userIdentifiers=identifiers),
             currency=None if amount is None else conversion.currency,
             conversionValue=None if amount is None else as_number(amount),
-            consent=present(
+            consent=drop_empty(
                 adUserData=_format_consent(consent.ad_user_data),
                 adPersonalization=_format_consent(consent.ad_personalization),
             ),
@@ -148,7 +148,7 @@ class Google(Platform):
 
 
 def _make_destination(action: str, settings: GoogleSettings, *, is_named: bool) -> dict[str, Any]:
-    return present(
+    return drop_empty(
         reference=action if is_named else None,
         operatingAccount=_make_account(settings.customer_id),
         loginAccount=_make_account(settings.login_customer_id) if settings.login_customer_id else None,
@@ -179,7 +179,9 @@ def _make_identifiers(conversion: Conversion) -> list[dict[str, str]]:
     email = hash_in_form(conversion.person.email, google_email)
     phone = hash_in_form(conversion.person.phone, phone_with_plus)
     return [
-        identifier for identifier in (present(emailAddress=email), present(phoneNumber=phone)) if identifier
+        identifier
+        for identifier in (drop_empty(emailAddress=email), drop_empty(phoneNumber=phone))
+        if identifier
     ]
 
 

@@ -18,10 +18,10 @@ from headwater.forwarding.platforms.models import (
     PartlyAccepted,
     Verdict,
 )
-from headwater.forwarding.platforms.responses import by_status, refused, unreadable
+from headwater.forwarding.platforms.responses import by_status, refuse, unreadable
 
 CREDENTIALS = frozenset({"UNAUTHENTICATED", "PERMISSION_DENIED"})
-LATER = frozenset(
+RETRYABLE_ERRORS = frozenset(
     {"RESOURCE_EXHAUSTED", "UNAVAILABLE", "INTERNAL", "DEADLINE_EXCEEDED", "ABORTED", "CANCELLED", "UNKNOWN"}
 )
 PERMANENT = frozenset(
@@ -75,12 +75,12 @@ def _judge(error: dict[str, Any], answer: EgressResponse, count: int) -> Verdict
     if name in CREDENTIALS or answer.status == 401 or not ACCOUNT_REASONS.isdisjoint(reasons):
         about_account = name == "PERMISSION_DENIED" or not ACCOUNT_REASONS.isdisjoint(reasons)
         return CredentialsRefused(text, account=about_account)
-    if name in LATER or not LATER_REASONS.isdisjoint(reasons):
+    if name in RETRYABLE_ERRORS or not LATER_REASONS.isdisjoint(reasons):
         return CallDeferred(text, wait_seconds=_read_delay(details))
     if errors := _read_event_errors(details, reasons, count):
         return CallRefused(next(iter(errors.values()))) if count == 1 else PartlyAccepted(errors, False)
     if name in PERMANENT:
-        return refused(text, count)
+        return refuse(text, count)
     verdict = by_status(answer, count, text)
     return CallDeferred(text) if succeeded(answer) else verdict
 

@@ -19,7 +19,7 @@ from headwater.base.egress.answers import (
 )
 from headwater.base.egress.calls import bearer
 from headwater.base.egress.models import EgressRequest, EgressResponse
-from headwater.forwarding.platforms.google.responses import CREDENTIALS, LATER
+from headwater.forwarding.platforms.google.responses import CREDENTIALS, RETRYABLE_ERRORS
 from headwater.forwarding.platforms.google.settings import GoogleSettings
 from headwater.forwarding.platforms.google.verdict_reasons import REASONS, read_name
 from headwater.forwarding.platforms.models import Destination
@@ -37,7 +37,7 @@ LONGEST_ID = 200
 """Characters of a request id."""
 
 _FINAL = frozenset({"SUCCESS", "FAILED", "PARTIAL_SUCCESS"})
-_COUNTED = EventVerdict("counted")
+_COUNTED_VERDICT = EventVerdict("counted")
 _SEVERITY = ("counted", "retrying", "refused")
 
 
@@ -78,16 +78,20 @@ def _read_failure(answer: EgressResponse, body: dict[str, Any]) -> VerdictAnswer
     """A request id is unknown only if Google says so: a proxy may answer 404, too."""
     error = body.get("error")
     status = str(get_nested(error, "status"))
-    if answer.status not in {400, 404} or not isinstance(error, dict) or status in CREDENTIALS | LATER:
+    if (
+        answer.status not in {400, 404}
+        or not isinstance(error, dict)
+        or status in CREDENTIALS | RETRYABLE_ERRORS
+    ):
         return VerdictsDeferred(answer.headers.get("retry-after"))
     return VerdictsUnavailable(join_error_texts(status, get_nested(error, "message")))
 
 
-def _read_named(group: dict[str, Any], known: Collection[int]) -> Iterator[tuple[int, EventVerdict]]:
+def _read_named(group: dict[str, Any], positions: Collection[int]) -> Iterator[tuple[int, EventVerdict]]:
     for error in _errors(group):
         verdict = _judge(error)
         for position in _positions(error):
-            if position in known:
+            if position in positions:
                 yield position, verdict
 
 
@@ -96,7 +100,7 @@ def _judge_unnamed(group: dict[str, Any]) -> EventVerdict | None:
     incomplete = [error for error in _errors(group) if not _is_complete(error)]
     if group["requestStatus"] == "FAILED":
         return _judge(incomplete[0]) if incomplete else EventVerdict("refused", OTHER, "FAILED")
-    return None if incomplete else _COUNTED
+    return None if incomplete else _COUNTED_VERDICT
 
 
 def _find(
@@ -115,7 +119,7 @@ def _judge(error: dict[str, Any]) -> EventVerdict:
     if name not in REASONS:
         return EventVerdict("refused", OTHER, join_error_texts(reason) or "No reason given.")
     outcome = REASONS[name].outcome
-    return _COUNTED if outcome == "counted" else EventVerdict(outcome, name)
+    return _COUNTED_VERDICT if outcome == "counted" else EventVerdict(outcome, name)
 
 
 def _errors(group: dict[str, Any]) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ from headwater.forwarding.platforms.linkedin import token
 from headwater.forwarding.platforms.linkedin.responses import classify
 from headwater.forwarding.platforms.linkedin.settings import LinkedInSettings
 from headwater.forwarding.platforms.models import Conversion, Destination, SkipReason, Verdict
-from headwater.forwarding.platforms.payload_parts import make_list, present
+from headwater.forwarding.platforms.payload_parts import drop_empty, make_list
 from headwater.forwarding.platforms.platform import DAY, Limits, Platform
 
 RULE = "urn:lla:llaPartnerConversion:"
@@ -45,18 +45,18 @@ class LinkedIn(Platform):
         {"conversion", "conversionHappenedAt", "currencyCode", "amount", "eventId", "idType"}
     )
 
-    def missing(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
+    def find_missing_data(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
         identifiers = _make_user_ids(conversion) or _make_user_info(conversion)
         return None if identifiers else SkipReason.NO_IDENTIFIER
 
     def build(self, conversion: Conversion, destination: Destination) -> dict[str, Any]:
         rule = self.find_name(conversion, destination) or ""
         # required even if empty
-        user = {"userIds": _make_user_ids(conversion)} | present(
+        user = {"userIds": _make_user_ids(conversion)} | drop_empty(
             userInfo=_make_user_info(conversion),
             externalIds=make_list(plain_external_id(conversion.person.external_id)),
         )
-        return present(
+        return drop_empty(
             conversion=rule if rule.startswith(RULE) else f"{RULE}{rule}",
             conversionHappenedAt=conversion.event_time,
             conversionValue=_make_value(conversion),
@@ -101,7 +101,7 @@ def _make_user_info(conversion: Conversion) -> dict[str, Any]:
     person = conversion.person
     if not person.first_name or not person.last_name:
         return {}
-    return present(firstName=person.first_name, lastName=person.last_name, countryCode=person.country)
+    return drop_empty(firstName=person.first_name, lastName=person.last_name, countryCode=person.country)
 
 
 def _make_value(conversion: Conversion) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any
 from headwater.base.egress.answers import join_error_texts, objects, read_object, succeeded
 from headwater.base.egress.models import EgressResponse
 from headwater.forwarding.platforms.models import CallRefused, CredentialsRefused, PartlyAccepted, Verdict
-from headwater.forwarding.platforms.responses import by_status, refused, unreadable
+from headwater.forwarding.platforms.responses import by_status, refuse, unreadable
 
 _INDEX = re.compile(r"Index:\s*([0-9]{1,5})\s*,")
 CREATED = 201
@@ -31,7 +31,7 @@ def classify(answer: EgressResponse, count: int) -> Verdict:
             join_error_texts("LinkedIn has ended this api_version; set a newer one", text)
         )
     if answer.status == NOT_IMPLEMENTED:
-        return refused(join_error_texts(f"HTTP {answer.status}", text), count)
+        return refuse(join_error_texts(f"HTTP {answer.status}", text), count)
     if errors := _read_event_errors(message, count) if answer.status in _ABOUT_EVENTS else {}:
         return CallRefused(errors[0]) if count == 1 else PartlyAccepted(errors, False)
     if succeeded(answer) and (errors := _read_failed(body.get("elements"), count)):

@@ -12,14 +12,14 @@ from headwater.forwarding.platforms.models import Destination
 URL = "https://api.linkedin.com"
 TOKEN_URL = "https://www.linkedin.com/oauth/v2/accessToken"  # noqa: S105 - an address
 
-_NEEDED = "Give access_token, or all of client_id, client_secret and refresh_token."
+_NEEDED_SECRETS = "Give access_token, or all of client_id, client_secret and refresh_token."
 
 
 def secrets_problem(secrets: Mapping[str, str]) -> str | None:
     if can_refresh(secrets):
         return None
     if secrets.get("refresh_token") or not secrets.get("access_token"):
-        return _NEEDED
+        return _NEEDED_SECRETS
     return None
 
 

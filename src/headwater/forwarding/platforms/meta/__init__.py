@@ -14,7 +14,7 @@ from headwater.forwarding.platforms.identifiers import hash_person
 from headwater.forwarding.platforms.meta.responses import classify
 from headwater.forwarding.platforms.meta.settings import MetaSettings
 from headwater.forwarding.platforms.models import ClickCredit, Conversion, Destination, SkipReason, Verdict
-from headwater.forwarding.platforms.payload_parts import get_event_seconds, present, value_fields
+from headwater.forwarding.platforms.payload_parts import drop_empty, get_event_seconds, value_fields
 from headwater.forwarding.platforms.platform import DAY, CreditReports, Limits, Platform
 
 CLICK_LIFE = 90 * 86_400_000
@@ -48,7 +48,7 @@ class Meta(Platform):
         "access_token": "Access token of the dataset or of a system user: Events Manager, Settings,"
         " Conversions API, Generate access token."
     }
-    limits = Limits(batch=1000, age=7 * DAY, ahead=60)
+    limits = Limits(batch=1000, age=7 * DAY, future=60)
     credits = CreditReports(age=2 * DAY, ids=frozenset({"fbclid", "fbc"}))
     event_names = {
         "add_payment_info": "AddPaymentInfo",
@@ -91,7 +91,7 @@ class Meta(Platform):
     test_code = "test_event_code"
     test_code_place = "Events Manager, Test events"
 
-    def missing(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
+    def find_missing_data(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
         if conversion.amount is None and self.find_name(conversion, destination) == _NEEDS_AMOUNT:
             return SkipReason.NO_AMOUNT
         present_fields = _make_user_data(conversion).keys()
@@ -103,7 +103,7 @@ class Meta(Platform):
 
     def build(self, conversion: Conversion, destination: Destination) -> dict[str, Any]:
         is_on_page = conversion.url and conversion.user_agent
-        return present(
+        return drop_empty(
             event_name=self.find_name(conversion, destination),
             event_time=get_event_seconds(conversion),
             event_id=conversion.dedup_id,
@@ -111,7 +111,7 @@ class Meta(Platform):
             action_source="website" if is_on_page else "system_generated",
             event_source_url=conversion.url,
             user_data=_make_user_data(conversion),
-            custom_data=value_fields(conversion, as_number) | present(order_id=conversion.order_id),
+            custom_data=value_fields(conversion, as_number) | drop_empty(order_id=conversion.order_id),
         ) | _make_limited_data_use(conversion, destination.settings)
 
     def build_credit(
@@ -126,8 +126,8 @@ class Meta(Platform):
             "event_name": "AppendAttribution",
             "event_time": credit.made_at // 1000,
             "event_id": f"{conversion.dedup_id}:credit:{credit.number}",
-            "original_event_data": original | present(order_id=conversion.order_id),
-            "attribution_data": present(
+            "original_event_data": original | drop_empty(order_id=conversion.order_id),
+            "attribution_data": drop_empty(
                 visit_time=None if conversion.click is None else conversion.click.occurred_at // 1000,
                 campaign_id=credit.campaign_id,
                 adset_id=credit.adset_id,
@@ -147,7 +147,7 @@ class Meta(Platform):
         path = f"{settings.api_version}/{settings.pixel_id}/events"
         return make_json_call(
             f"{destination.url}/{path}?access_token={token}",
-            {"data": parts} | present(test_event_code=test_event_code),
+            {"data": parts} | drop_empty(test_event_code=test_event_code),
         )
 
     def classify(self, answer: EgressResponse, count: int) -> Verdict:
@@ -155,7 +155,7 @@ class Meta(Platform):
 
 
 def _make_user_data(conversion: Conversion) -> dict[str, Any]:
-    return hash_person(conversion.person) | present(
+    return hash_person(conversion.person) | drop_empty(
         client_ip_address=conversion.ip,
         client_user_agent=conversion.user_agent,
         fbc=_make_fbc(conversion),

@@ -10,7 +10,7 @@ from typing import Any, cast
 from headwater.base.egress.answers import is_number, join_error_texts, read_object, succeeded
 from headwater.base.egress.models import EgressResponse
 from headwater.forwarding.platforms.models import CallDeferred, CredentialsRefused, Verdict
-from headwater.forwarding.platforms.responses import by_status, refused
+from headwater.forwarding.platforms.responses import by_status, refuse
 
 PERMANENT = frozenset({3, 100, 105, 294})
 THROTTLED = frozenset({4, 17, 80003})
@@ -42,7 +42,7 @@ def classify(answer: EgressResponse, count: int) -> Verdict:
 def _judge_by_number(body: dict[str, Any], answer: EgressResponse, count: int) -> Verdict:
     received_count = body.get("events_received")
     if is_number(received_count) and received_count < count:
-        return refused(f"{received_count} of {count} events were received.", count)
+        return refuse(f"{received_count} of {count} events were received.", count)
     return by_status(answer, count, confirmed=is_number(received_count))
 
 
@@ -59,4 +59,4 @@ def _judge(error: dict[str, Any], answer: EgressResponse, count: int) -> Verdict
         return CallDeferred(text, wait_seconds=PAUSE_WHEN_THROTTLED)
     if error.get("is_transient") is True or answer.status >= 500 or code not in PERMANENT:
         return CallDeferred(text)
-    return refused(text, count)
+    return refuse(text, count)

@@ -21,7 +21,7 @@ from headwater.forwarding.platforms.identifiers import (
 from headwater.forwarding.platforms.microsoft.responses import classify
 from headwater.forwarding.platforms.microsoft.settings import MicrosoftSettings
 from headwater.forwarding.platforms.models import Conversion, Destination, SkipReason, Verdict
-from headwater.forwarding.platforms.payload_parts import MEGABYTE, get_event_seconds, present, value_fields
+from headwater.forwarding.platforms.payload_parts import MEGABYTE, drop_empty, get_event_seconds, value_fields
 from headwater.forwarding.platforms.platform import DAY, Limits, Platform
 
 PAGE_LOAD = "pageLoad"
@@ -66,21 +66,21 @@ class Microsoft(Platform):
     kept_urls = frozenset({"eventSourceUrl"})
     quoted_fields = frozenset({"attemptedValue"})
 
-    def missing(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
+    def find_missing_data(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
         """Require a click id, email, phone number or external id."""
         present_fields = _make_user(conversion, destination.settings).keys()
         return None if present_fields & _IDENTIFIERS else SkipReason.NO_IDENTIFIER
 
     def build(self, conversion: Conversion, destination: Destination) -> dict[str, Any]:
         name = self.find_name(conversion, destination) or conversion.event_name
-        return present(
+        return drop_empty(
             **_make_type(name, conversion),
             eventTime=get_event_seconds(conversion),
             eventId=conversion.dedup_id,
             eventSourceUrl=conversion.url,
             adStorageConsent=_format_consent(conversion),
             userData=_make_user(conversion, destination.settings),
-            customData=present(
+            customData=drop_empty(
                 **value_fields(conversion, as_number),
                 transactionId=conversion.order_id,
                 pageType=_PAGE_TYPES.get(conversion.event_name),
@@ -93,7 +93,7 @@ class Microsoft(Platform):
         continues = settings.continue_on_validation_error and len(parts) > 1
         return make_json_call(
             f"{destination.url}/{settings.api_version}/{settings.tag_id}/events",
-            present(data=list(parts), continueOnValidationError=continues or None),
+            drop_empty(data=list(parts), continueOnValidationError=continues or None),
             bearer(destination.secrets["access_token"]),
         )
 
@@ -122,7 +122,7 @@ def _make_user(conversion: Conversion, settings: MicrosoftSettings) -> dict[str,
     person = conversion.person
     email_form = microsoft_email if settings.email_form == "canonical" else plain_email
     phone_form = phone_with_plus if settings.phone_form == "e164" else phone_digits
-    return present(
+    return drop_empty(
         em=hash_in_form(person.email, email_form),
         ph=hash_in_form(person.phone, phone_form),
         msclkid=conversion.click_id("msclkid"),

@@ -17,7 +17,7 @@ from headwater.base.egress.answers import (
 )
 from headwater.base.egress.models import EgressResponse
 from headwater.forwarding.platforms.models import PartlyAccepted, Verdict
-from headwater.forwarding.platforms.responses import by_status, refused, unreadable
+from headwater.forwarding.platforms.responses import by_status, refuse, unreadable
 
 
 def classify(answer: EgressResponse, count: int) -> Verdict:
@@ -37,7 +37,7 @@ def classify(answer: EgressResponse, count: int) -> Verdict:
         return by_status(answer, count, message)
     if _is_sound(body) and (not is_number(received_count) or received_count >= count):
         return by_status(answer, count, confirmed=is_number(received_count))
-    return refused(join_error_texts(message, f"eventsReceived {received_count} of {count}"), count)
+    return refuse(join_error_texts(message, f"eventsReceived {received_count} of {count}"), count)
 
 
 def _read_errors(body: dict[str, Any], count: int) -> dict[int, str]:

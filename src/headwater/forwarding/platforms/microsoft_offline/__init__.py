@@ -19,7 +19,7 @@ from headwater.forwarding.platforms.identifiers import hash_in_form, microsoft_e
 from headwater.forwarding.platforms.microsoft_offline.responses import classify
 from headwater.forwarding.platforms.microsoft_offline.settings import MicrosoftOfflineSettings
 from headwater.forwarding.platforms.models import ClickCredit, Conversion, Destination, SkipReason, Verdict
-from headwater.forwarding.platforms.payload_parts import present
+from headwater.forwarding.platforms.payload_parts import drop_empty
 from headwater.forwarding.platforms.platform import DAY, Corrections, CreditReports, Limits, Platform
 
 _CLICK_ID = "msclkid"
@@ -59,7 +59,7 @@ class MicrosoftOffline(Platform):
     )
     quoted_fields = frozenset({"Details"})
 
-    def missing(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
+    def find_missing_data(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
         return None if _make_identifiers(conversion) else SkipReason.NO_IDENTIFIER
 
     def build(self, conversion: Conversion, destination: Destination) -> dict[str, Any]:
@@ -67,7 +67,7 @@ class MicrosoftOffline(Platform):
         return (
             self._make_key(conversion, destination)
             | _make_identifiers(conversion)
-            | present(
+            | drop_empty(
                 ConversionValue=None if amount is None else as_number(amount),
                 ConversionCurrencyCode=None if amount is None else conversion.currency,
             )
@@ -78,7 +78,7 @@ class MicrosoftOffline(Platform):
     ) -> dict[str, Any]:
         """Restate the value, or retract the conversion if nothing of it is left."""
         amount = conversion.amount or None
-        return self._make_key(conversion, destination) | present(
+        return self._make_key(conversion, destination) | drop_empty(
             MicrosoftClickId=conversion.click_id(_CLICK_ID),
             AdjustmentTime=_format_time(int(moment * 1000)),
             AdjustmentType="Retract" if amount is None else "Restate",
@@ -102,7 +102,7 @@ class MicrosoftOffline(Platform):
         }
 
     def _make_key(self, conversion: Conversion, destination: Destination) -> dict[str, Any]:
-        return present(
+        return drop_empty(
             ConversionName=self.find_name(conversion, destination),
             ConversionTime=_format_time(conversion.event_time),
         )
@@ -134,7 +134,7 @@ def _make_call(kind: str, parts: Sequence[dict[str, Any]], destination: Destinat
 
 
 def _make_identifiers(conversion: Conversion) -> dict[str, Any]:
-    return present(
+    return drop_empty(
         MicrosoftClickId=conversion.click_id(_CLICK_ID),
         HashedEmailAddress=hash_in_form(conversion.person.email, microsoft_email),
         HashedPhoneNumber=hash_in_form(conversion.person.phone, phone_with_plus),

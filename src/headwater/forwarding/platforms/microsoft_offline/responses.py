@@ -8,7 +8,7 @@ from headwater.base.egress import microsoft_ads
 from headwater.base.egress.answers import is_number, join_error_texts, read_object, succeeded
 from headwater.base.egress.models import EgressResponse
 from headwater.forwarding.platforms.models import CallDeferred, CredentialsRefused, PartlyAccepted, Verdict
-from headwater.forwarding.platforms.responses import by_status, refused, unreadable
+from headwater.forwarding.platforms.responses import by_status, refuse, unreadable
 
 _MISSING_HEADERS = 116
 _ACCOUNT_CODES = frozenset({microsoft_ads.PERMISSION_CODE, _MISSING_HEADERS})
@@ -46,7 +46,7 @@ def _judge_fault(fault: dict[str, Any], answer: EgressResponse, count: int) -> V
         return CredentialsRefused(text)
     if code in _ACCOUNT_CODES or "AccountId" in name or "CustomerId" in name:
         return CredentialsRefused(text, account=True)
-    return refused(text, count) if succeeded(answer) else by_status(answer, count, text)
+    return refuse(text, count) if succeeded(answer) else by_status(answer, count, text)
 
 
 def _judge_events(errors: list[dict[str, Any]], answer: EgressResponse, count: int) -> Verdict:
@@ -61,7 +61,7 @@ def _judge_events(errors: list[dict[str, Any]], answer: EgressResponse, count: i
         else:
             all_named = False
     if not permanent and not temporary:
-        return refused(_describe(errors[0]), count)
+        return refuse(_describe(errors[0]), count)
     retryable = {index: text for index, text in temporary.items() if index not in permanent}
     return PartlyAccepted(permanent, succeeded(answer) and all_named, retryable)
 

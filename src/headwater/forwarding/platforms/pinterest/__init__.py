@@ -12,7 +12,7 @@ from headwater.forwarding.platforms.amounts import as_text
 from headwater.forwarding.platforms.consent import is_limited
 from headwater.forwarding.platforms.identifiers import hash_person
 from headwater.forwarding.platforms.models import Conversion, Destination, SkipReason, Verdict
-from headwater.forwarding.platforms.payload_parts import get_event_seconds, present, value_fields
+from headwater.forwarding.platforms.payload_parts import drop_empty, get_event_seconds, value_fields
 from headwater.forwarding.platforms.pinterest.responses import classify
 from headwater.forwarding.platforms.pinterest.settings import PinterestSettings
 from headwater.forwarding.platforms.platform import DAY, Limits, Platform
@@ -63,7 +63,7 @@ class Pinterest(Platform):
     )
     kept_urls = frozenset({"event_source_url"})
 
-    def missing(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
+    def find_missing_data(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
         """Require an email address, or an IP address with user agent."""
         present_fields = _make_user(conversion).keys()
         if "em" in present_fields or present_fields >= {"client_ip_address", "client_user_agent"}:
@@ -72,7 +72,7 @@ class Pinterest(Platform):
 
     def build(self, conversion: Conversion, destination: Destination) -> dict[str, Any]:
         settings: PinterestSettings = destination.settings
-        return present(
+        return drop_empty(
             event_name=self.find_name(conversion, destination) or conversion.event_name,
             action_source="web",
             event_time=get_event_seconds(conversion),
@@ -80,7 +80,7 @@ class Pinterest(Platform):
             event_source_url=conversion.url,
             opt_out=_format_opt_out(conversion),
             user_data=_make_user(conversion),
-            custom_data=present(
+            custom_data=drop_empty(
                 **value_fields(conversion, as_text),
                 order_id=conversion.order_id,
                 opt_out_type="LDP" if settings.limited_data_processing else None,
@@ -105,7 +105,7 @@ def _format_opt_out(conversion: Conversion) -> bool | None:
 
 
 def _make_user(conversion: Conversion) -> dict[str, Any]:
-    return present(
+    return drop_empty(
         **hash_person(conversion.person),
         client_ip_address=conversion.ip,
         client_user_agent=conversion.user_agent,

@@ -14,7 +14,7 @@ from headwater.base.egress.answers import (
 )
 from headwater.base.egress.models import EgressResponse
 from headwater.forwarding.platforms.models import CallAccepted, PartlyAccepted, Verdict
-from headwater.forwarding.platforms.responses import by_status, refused, unreadable
+from headwater.forwarding.platforms.responses import by_status, refuse, unreadable
 
 TAKEN = "processed"
 
@@ -41,7 +41,7 @@ def _judge_by_number(body: dict[str, Any], answer: EgressResponse, count: int) -
     accepted_count = body.get("num_events_processed")
     if not is_number(accepted_count) or accepted_count >= count:
         return by_status(answer, count, confirmed=is_number(accepted_count))
-    return refused(
+    return refuse(
         join_error_texts(f"{accepted_count} of {count} events were processed", body.get("message")), count
     )
 

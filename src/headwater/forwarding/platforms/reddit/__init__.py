@@ -11,7 +11,7 @@ from headwater.events.accepted import CUSTOM_NAMES
 from headwater.forwarding.platforms.amounts import as_number
 from headwater.forwarding.platforms.identifiers import hash_in_form, hash_text, phone_with_plus, reddit_email
 from headwater.forwarding.platforms.models import Conversion, Destination, SkipReason, Verdict
-from headwater.forwarding.platforms.payload_parts import present, value_fields
+from headwater.forwarding.platforms.payload_parts import drop_empty, value_fields
 from headwater.forwarding.platforms.platform import DAY, Limits, Platform
 from headwater.forwarding.platforms.reddit.responses import classify
 from headwater.forwarding.platforms.reddit.settings import RedditSettings
@@ -37,7 +37,7 @@ class Reddit(Platform):
         "access_token": "The pixel's conversion access token, which does not expire: Events"
         " Manager, Conversions API."
     }
-    limits = Limits(batch=1000, age=7 * DAY, ahead=300)
+    limits = Limits(batch=1000, age=7 * DAY, future=300)
     event_names = {
         "add_payment_info": CUSTOM,
         "add_to_cart": "ADD_TO_CART",
@@ -75,7 +75,7 @@ class Reddit(Platform):
     test_code = "test_id"
     test_code_place = "Events Manager, Event Testing"
 
-    def missing(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
+    def find_missing_data(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
         """Require an identifier, or an IP address with user agent."""
         present_fields = _make_user(conversion, destination.settings).keys()
         if conversion.click_id("rdt_cid") or present_fields & _IDENTIFIERS:
@@ -85,14 +85,14 @@ class Reddit(Platform):
     def build(self, conversion: Conversion, destination: Destination) -> dict[str, Any]:
         settings: RedditSettings = destination.settings
         name = self.find_name(conversion, destination) or conversion.event_name
-        return present(
+        return drop_empty(
             event_at=conversion.event_time,
             action_source="WEBSITE",
             event_source_url=conversion.url,
             click_id=conversion.click_id("rdt_cid"),
             type=_make_type(name, conversion),
             user=_make_user(conversion, settings) | _make_limited_data_use(conversion, settings),
-            metadata=present(conversion_id=conversion.dedup_id, **value_fields(conversion, as_number)),
+            metadata=drop_empty(conversion_id=conversion.dedup_id, **value_fields(conversion, as_number)),
         )
 
     def request(self, parts: Sequence[dict[str, Any]], destination: Destination) -> EgressRequest:
@@ -101,7 +101,7 @@ class Reddit(Platform):
         pixel = f"api/{settings.api_version}/pixels/{settings.pixel_id}"
         return make_json_call(
             f"{destination.url}/{pixel}/conversion_events",
-            {"data": present(events=list(parts), test_id=test_id)},
+            {"data": drop_empty(events=list(parts), test_id=test_id)},
             bearer(destination.secrets["access_token"]),
         )
 
@@ -118,7 +118,7 @@ def _make_type(name: str, conversion: Conversion) -> dict[str, str]:
 
 def _make_user(conversion: Conversion, settings: RedditSettings) -> dict[str, Any]:
     person, ip = conversion.person, conversion.ip
-    return present(
+    return drop_empty(
         email=hash_in_form(person.email, reddit_email),
         phone_number=hash_in_form(person.phone, phone_with_plus),
         external_id=hash_text(person.external_id) if person.external_id else None,
@@ -133,4 +133,4 @@ def _make_limited_data_use(conversion: Conversion, settings: RedditSettings) -> 
         return {}
     country = settings.limited_data_use_country or conversion.person.country
     region = settings.limited_data_use_region
-    return {"data_processing_options": present(modes=["LDU"], country=country, region=region)}
+    return {"data_processing_options": drop_empty(modes=["LDU"], country=country, region=region)}

@@ -10,7 +10,7 @@ from typing import Any
 from headwater.base.egress.answers import get_nested, join_error_texts, objects, read_object, succeeded
 from headwater.base.egress.models import EgressResponse
 from headwater.forwarding.platforms.models import PartlyAccepted, Verdict
-from headwater.forwarding.platforms.responses import by_status, refused, unreadable
+from headwater.forwarding.platforms.responses import by_status, refuse, unreadable
 
 _POSITION = re.compile(r"\bevents\[(\d{1,6})\]\.?")
 
@@ -24,7 +24,7 @@ def classify(answer: EgressResponse, count: int) -> Verdict:
         return PartlyAccepted(errors, others_taken=False)
     message = get_nested(body, "error", "message") or body.get("message")
     if succeeded(answer) and objects(body.get("invalid_events")):
-        return refused(join_error_texts(message or "invalid events"), count)
+        return refuse(join_error_texts(message or "invalid events"), count)
     # Successful responses are undocumented: expect a non-empty object.
     message = message if isinstance(message, str) else ""
     return by_status(answer, count, message, confirmed=bool(body))

@@ -12,7 +12,7 @@ from headwater.events.accepted import CUSTOM_NAMES
 from headwater.forwarding.platforms.amounts import as_text
 from headwater.forwarding.platforms.identifiers import hash_person
 from headwater.forwarding.platforms.models import Conversion, Destination, SkipReason, Verdict
-from headwater.forwarding.platforms.payload_parts import MEGABYTE, get_event_seconds, present, value_fields
+from headwater.forwarding.platforms.payload_parts import MEGABYTE, drop_empty, get_event_seconds, value_fields
 from headwater.forwarding.platforms.platform import DAY, Limits, Platform
 from headwater.forwarding.platforms.snapchat.responses import classify
 from headwater.forwarding.platforms.snapchat.settings import SnapchatSettings
@@ -67,7 +67,7 @@ class Snapchat(Platform):
     )
     kept_urls = frozenset({"event_source_url"})
 
-    def missing(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
+    def find_missing_data(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
         """Require an email address, a phone number, or an IP address with user agent."""
         present_fields = _make_user(conversion).keys()
         if present_fields & {"em", "ph"} or present_fields >= {"client_ip_address", "client_user_agent"}:
@@ -75,14 +75,14 @@ class Snapchat(Platform):
         return SkipReason.NO_IDENTIFIER
 
     def build(self, conversion: Conversion, destination: Destination) -> dict[str, Any]:
-        return present(
+        return drop_empty(
             event_name=self.find_name(conversion, destination) or conversion.event_name,
             event_time=get_event_seconds(conversion),
             event_id=conversion.dedup_id,
             event_source_url=conversion.url,
             action_source="WEB",
             user_data=_make_user(conversion),
-            custom_data=value_fields(conversion, as_text) | present(order_id=conversion.order_id),
+            custom_data=value_fields(conversion, as_text) | drop_empty(order_id=conversion.order_id),
             **_make_limited_data_use(conversion, destination.settings),
         )
 
@@ -98,7 +98,7 @@ class Snapchat(Platform):
 
 
 def _make_user(conversion: Conversion) -> dict[str, Any]:
-    return present(
+    return drop_empty(
         **hash_person(conversion.person),
         client_ip_address=conversion.ip,
         client_user_agent=conversion.user_agent,

@@ -16,7 +16,12 @@ from headwater.forwarding.platforms.identifiers import (
     plain_email,
 )
 from headwater.forwarding.platforms.models import Conversion, Destination, SkipReason, Verdict
-from headwater.forwarding.platforms.payload_parts import get_event_seconds, make_list, present, value_fields
+from headwater.forwarding.platforms.payload_parts import (
+    drop_empty,
+    get_event_seconds,
+    make_list,
+    value_fields,
+)
 from headwater.forwarding.platforms.platform import DAY, Limits, Platform
 from headwater.forwarding.platforms.tiktok.currencies import CURRENCIES
 from headwater.forwarding.platforms.tiktok.responses import classify
@@ -61,7 +66,7 @@ class TikTok(Platform):
     test_code = "test_event_code"
     test_code_place = "Events Manager, Test events"
 
-    def missing(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
+    def find_missing_data(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
         """Require an identifier, or an IP address with user agent."""
         present_fields = _make_user(conversion).keys()
         if present_fields & _IDENTIFIERS or present_fields >= {"ip", "user_agent"}:
@@ -70,13 +75,13 @@ class TikTok(Platform):
 
     def build(self, conversion: Conversion, destination: Destination) -> dict[str, Any]:
         settings: TikTokSettings = destination.settings
-        return present(
+        return drop_empty(
             event=self.find_name(conversion, destination),
             event_time=get_event_seconds(conversion),
             event_id=conversion.dedup_id,
             user=_make_user(conversion),
             properties=_make_properties(conversion),
-            page=present(url=conversion.url),
+            page=drop_empty(url=conversion.url),
             limited_data_use=settings.limits(conversion) or None,
         )
 
@@ -86,7 +91,7 @@ class TikTok(Platform):
         body = {"event_source": "web", "event_source_id": settings.pixel_code, "data": parts}
         return make_json_call(
             f"{destination.url}/open_api/{settings.api_version}/event/track/",
-            body | present(test_event_code=test_event_code),
+            body | drop_empty(test_event_code=test_event_code),
             {"Access-Token": destination.secrets["access_token"]},
         )
 
@@ -96,7 +101,7 @@ class TikTok(Platform):
 
 def _make_user(conversion: Conversion) -> dict[str, Any]:
     person = conversion.person
-    return present(
+    return drop_empty(
         email=make_list(hash_in_form(person.email, plain_email)),
         phone=make_list(hash_in_form(person.phone, phone_with_plus)),
         external_id=make_list(hash_text(person.external_id) if person.external_id else None),
@@ -115,4 +120,4 @@ def _make_user(conversion: Conversion) -> dict[str, Any]:
 def _make_properties(conversion: Conversion) -> dict[str, Any]:
     # An unknown currency makes TikTok reject the call.
     value = value_fields(conversion, as_number) if conversion.currency in CURRENCIES else {}
-    return value | present(order_id=conversion.order_id)
+    return value | drop_empty(order_id=conversion.order_id)

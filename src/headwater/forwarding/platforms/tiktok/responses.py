@@ -14,7 +14,7 @@ from headwater.forwarding.platforms.models import (
     CredentialsRefused,
     Verdict,
 )
-from headwater.forwarding.platforms.responses import by_status, refused, unreadable
+from headwater.forwarding.platforms.responses import by_status, refuse, unreadable
 
 OK = 0
 PARTLY = 20001
@@ -51,5 +51,5 @@ def _judge(code: int, text: str, answer: EgressResponse, count: int) -> Verdict:
         # An invalid token, or no permission for this pixel.
         return CredentialsRefused(text)
     if code == INVALID or code // 1000 == INVALID // 1000:
-        return refused(text, count)
+        return refuse(text, count)
     return CallDeferred(text) if succeeded(answer) else by_status(answer, count, text)

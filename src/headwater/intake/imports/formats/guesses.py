@@ -128,11 +128,11 @@ def guess_columns(
     kind: str, fields: Collection[str], columns: Sequence[str], rows: Sequence[Mapping[str, str]]
 ) -> dict[str, str]:
     """Return fields of recognized columns. If no name means email, take the first column of addresses."""
-    plain = {column: _simplify(column) for column in columns}
+    simplified_columns = {column: _simplify(column) for column in columns}
     guesses: dict[str, str] = {}
 
     def take(name: str, simple_name: str) -> bool:
-        match = next((c for c in columns if c not in guesses and plain[c] == simple_name), None)
+        match = next((c for c in columns if c not in guesses and simplified_columns[c] == simple_name), None)
         if match is not None:
             guesses[match] = name
         return match is not None

@@ -63,12 +63,17 @@ def read_time(text: str, dates: str) -> str:
 
 @lru_cache(4096)
 def _read(text: str, dates: str) -> str:
-    bare = text.strip()
-    if _is_iso(bare):
+    stripped_text = text.strip()
+    if _is_iso(stripped_text):
         return text
-    if compact := _COMPACT.fullmatch(bare):
+    if compact := _COMPACT.fullmatch(stripped_text):
         return "-".join(compact.groups())
-    return _read_year_first(bare) or _read_numeric(bare, dates) or _read_named(bare) or text
+    return (
+        _read_year_first(stripped_text)
+        or _read_numeric(stripped_text, dates)
+        or _read_named(stripped_text)
+        or text
+    )
 
 
 def _read_year_first(text: str) -> str:

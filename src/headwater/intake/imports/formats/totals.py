@@ -54,7 +54,7 @@ _LABEL = re.compile(rf"\s*{_TOTAL}(?:\s*[:：(（]|\s+of\s+\d|\s*$)", re.IGNOREC
 """Campaign names may begin with the word, so it is alone or followed by a colon or bracket."""
 _NAMES_TOTAL = re.compile(rf"\b{_TOTAL}\b", re.IGNORECASE)
 _LONGEST = 200
-_CACHED = 50_000
+_MOST_CACHED = 50_000
 _IDENTIFIERS = ("email", "emails", "tracking_id", "trk_token", "fingerprint", "phone", "phones")
 
 
@@ -63,7 +63,7 @@ def is_total_label(cell: str) -> bool:
     return len(cell) < _LONGEST and _is_label(cell)
 
 
-@lru_cache(_CACHED)
+@lru_cache(_MOST_CACHED)
 def _is_label(cell: str) -> bool:
     return _LABEL.match(cell) is not None
 

@@ -165,9 +165,14 @@ BY_NAME = {layout.name: layout for layout in LAYOUTS if not layout.refusal}
 
 def recognize_layout(header: Sequence[str]) -> OrderLayout | None:
     """Return the first layout whose required columns are there. Raises UnreadableError for a refused one."""
-    plain = {_simplify(column) for column in header}
+    simplified_columns = {_simplify(column) for column in header}
     layout = next(
-        (layout for layout in LAYOUTS if all(not plain.isdisjoint(group) for group in layout.needs)), None
+        (
+            layout
+            for layout in LAYOUTS
+            if all(not simplified_columns.isdisjoint(group) for group in layout.needs)
+        ),
+        None,
     )
     if layout is not None and layout.refusal:
         raise UnreadableError(layout.refusal)

@@ -26,7 +26,7 @@ RETRY_SECONDS = (2.0, 10.0, 30.0)
 LONGEST_WAIT = 120.0
 """Seconds; a longer Retry-After ends the import, which continues when it is run again."""
 MOST_BYTES = 16 * 1024 * 1024
-_AGAIN = "run the command again later, it continues where it stopped"
+_RUN_AGAIN = "run the command again later, it continues where it stopped"
 _decode = msgspec.json.Decoder().decode
 
 
@@ -69,7 +69,7 @@ class ShopSource(RowSource):
             wait = None if answer is None else read_wait(answer)
             wait = climb(self.retry_seconds, tries) if wait is None else wait
             if tries > len(self.retry_seconds) or wait > LONGEST_WAIT:
-                raise UnreadableError(f"{self.api.title} does not answer now: {_AGAIN}")
+                raise UnreadableError(f"{self.api.title} does not answer now: {_RUN_AGAIN}")
             await asyncio.sleep(wait)
 
     async def _send(self, position: str) -> EgressResponse | None:

@@ -32,7 +32,7 @@ IS_TEST = "It is a test order."
 IS_UNPAID = "The order is not paid."
 IS_UNKNOWN = "The status of the order is not known, and it has no paid date."
 _SOURCE_TYPE = "_wc_order_attribution_source_type"
-_CACHED = 4096
+_MOST_CACHED = 4096
 
 
 def refuse_uncounted(values: Mapping[str, Any]) -> None:
@@ -58,7 +58,7 @@ def has_no_visitor(values: Mapping[str, Any]) -> bool:
     return _has_no_visitor(str(values.get("channel") or ""), str(values.get("tags") or ""))
 
 
-@lru_cache(_CACHED)
+@lru_cache(_MOST_CACHED)
 def _has_no_visitor(channel: str, tags: str) -> bool:
     notes = [{"key": _SOURCE_TYPE, "value": channel}]
     order = {"source_name": channel, "created_via": channel, "tags": tags, "meta_data": notes}
@@ -66,6 +66,6 @@ def _has_no_visitor(channel: str, tags: str) -> bool:
     return any(PROVIDERS[shop].has_no_visitor(document) for shop in ("shopify", "woocommerce"))
 
 
-@lru_cache(_CACHED)
+@lru_cache(_MOST_CACHED)
 def _is_test(payment_method: str) -> bool:
     return PROVIDERS["shopify"].is_test(MappingInput({"gateway": payment_method}, {}))

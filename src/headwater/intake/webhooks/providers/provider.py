@@ -101,10 +101,10 @@ def listed_fields(path: str, key: str) -> Fields:
         "company_name",
         "heard_about_us",
     )
-    return {name: listed(path, key, name) for name in names}
+    return {name: write_list_field(path, key, name) for name in names}
 
 
-def listed(path: str, key: str, name: str) -> str:
+def write_list_field(path: str, key: str, name: str) -> str:
     """Return an expression for a field in such a list. The last value counts: shops append new notes to
     copied ones.
     """
@@ -115,10 +115,12 @@ def landing_fields(url: str, path: str, key: str) -> Fields:
     """Return expressions for attribution, from the list or the landing page URL."""
     return {
         "trk_source": first(
-            listed(path, key, "trk_source"), f"url_source({url})", f"url_parameter({url}, 'utm_source')"
+            write_list_field(path, key, "trk_source"),
+            f"url_source({url})",
+            f"url_parameter({url}, 'utm_source')",
         ),
         **{
-            name: first(listed(path, key, name), f"url_parameter({url}, '{parameter}')")
+            name: first(write_list_field(path, key, name), f"url_parameter({url}, '{parameter}')")
             for name, parameter in (
                 ("trk_type", "utm_medium"),
                 ("trk_campaign", "utm_campaign"),

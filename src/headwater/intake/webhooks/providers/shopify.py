@@ -20,8 +20,8 @@ from headwater.intake.webhooks.providers.provider import (
     SecretMaker,
     first,
     landing_fields,
-    listed,
     listed_fields,
+    write_list_field,
 )
 from headwater.intake.webhooks.signatures import check_base64
 from headwater.intake.webhooks.values import to_number
@@ -87,8 +87,8 @@ _ORDER: Fields = {
     "referrer": "referring_site",
     **listed_fields(*_NOTES),
     **landing_fields(_LANDING, *_NOTES),
-    "company_external_id": first("company.id", listed(*_NOTES, "company_external_id")),
-    "company_name": first("billing_address.company", listed(*_NOTES, "company_name")),
+    "company_external_id": first("company.id", write_list_field(*_NOTES, "company_external_id")),
+    "company_name": first("billing_address.company", write_list_field(*_NOTES, "company_name")),
 }
 _CUSTOMER: Fields = {
     "email": "email",

@@ -18,8 +18,8 @@ from headwater.intake.webhooks.providers.provider import (
     Provider,
     SecretMaker,
     first,
-    listed,
     listed_fields,
+    write_list_field,
 )
 from headwater.intake.webhooks.signatures import check_base64
 
@@ -54,28 +54,28 @@ def _identity(document: MappingInput, topic: str) -> str | None:
     return f"{shop or ''}:{topic}:{number}"
 
 
-_ENTRY = listed(*_META, "_wc_order_attribution_session_entry")
+_ENTRY = write_list_field(*_META, "_wc_order_attribution_session_entry")
 
 
 def _attribution(name: str, member: str) -> str:
     """Try our order note, the landing URL, then WooCommerce's attribution."""
     return first(
-        listed(*_META, name),
+        write_list_field(*_META, name),
         f"url_parameter({_ENTRY}, '{member}')",
-        listed(*_META, f"_wc_order_attribution_{member}"),
+        write_list_field(*_META, f"_wc_order_attribution_{member}"),
     )
 
 
 _PERSON: Fields = {
-    "email": first("billing.email", "customer.email", listed(*_META, "_billing_email")),
+    "email": first("billing.email", "customer.email", write_list_field(*_META, "_billing_email")),
     "phone": first("billing.phone", "shipping.phone"),
     "first_name": "billing.first_name",
     "last_name": "billing.last_name",
     "currency": "currency",
     **listed_fields(*_META),
-    "trk_token": first(listed(*_META, "trk_token"), listed(*_META, "_headwater_token")),
+    "trk_token": first(write_list_field(*_META, "trk_token"), write_list_field(*_META, "_headwater_token")),
     "ip": "customer_ip_address",
-    "company_name": first("billing.company", listed(*_META, "company_name")),
+    "company_name": first("billing.company", write_list_field(*_META, "company_name")),
 }
 _ORDER: Fields = {
     **_PERSON,
@@ -86,11 +86,11 @@ _ORDER: Fields = {
     "checkout_token": "order_key",
     "user_agent": "customer_user_agent",
     "url": _ENTRY,
-    "referrer": listed(*_META, "_wc_order_attribution_referrer"),
+    "referrer": write_list_field(*_META, "_wc_order_attribution_referrer"),
     "trk_source": first(
-        listed(*_META, "trk_source"),
+        write_list_field(*_META, "trk_source"),
         f"url_source({_ENTRY})",
-        listed(*_META, "_wc_order_attribution_utm_source"),
+        write_list_field(*_META, "_wc_order_attribution_utm_source"),
     ),
     "trk_type": _attribution("trk_type", "utm_medium"),
     "trk_campaign": _attribution("trk_campaign", "utm_campaign"),

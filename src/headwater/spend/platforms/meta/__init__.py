@@ -61,7 +61,7 @@ _SMALLER = "reduce the amount of data"
 _ACTIVE = 1
 _STATES = {2: "disabled", 3: "unsettled", 7: "in review", 9: "in a grace period", 101: "closed"}
 """Values of account_status other than active, in words."""
-_CLOSED = frozenset({2, 3, 101})
+_CLOSED_STATUSES = frozenset({2, 3, 101})
 """An account in one of these states spends nothing."""
 
 
@@ -115,7 +115,7 @@ class MetaSpend(SpendPlatform):
             credentials, f"act_{account_id}", fields="currency,timezone_name,name,account_status"
         )
         state = body.get("account_status", _ACTIVE)
-        if state in _CLOSED:
+        if state in _CLOSED_STATUSES:
             raise Fault(FaultCause.ACCOUNT, f"The ad account is {_STATES[state]}.")
         return make_account(account_id, body.get("name"), body["currency"], body.get("timezone_name"))
 
