@@ -244,7 +244,7 @@ def test_bad_channels_are_refused(owner: Person, space_id: int, fields: dict[str
 def test_no_more_channels_than_there_may_be(
     owner: Person, space_id: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(channels, "MOST", 1)
+    monkeypatch.setattr(channels, "MOST_CHANNELS", 1)
     add_channel(owner, space_id)
     assert "there are 1 channels" in add_channel(owner, space_id)
 

@@ -18,7 +18,7 @@ import pytest
 
 from headwater.console.ad_pages import campaigns
 from headwater.console.ad_pages.ad_columns import COLUMNS
-from headwater.console.report_pages.figures import NONE
+from headwater.console.report_pages.figures import NO_FIGURE
 from headwater.sources.networks import NUMBERS, PaidNetwork
 from headwater.sources.source_names import SourceNames
 from headwater.spaces.accounts.roles import Role
@@ -327,4 +327,4 @@ def test_bad_choices(owner: Person, space_id: int, bad: str) -> None:
 def test_a_viewer_sees_it_and_imports_nothing(person: Any, space_id: int) -> None:
     page = make_page(person(Role.VIEWER), space_id)
     assert "imports/new" not in page.html
-    assert NONE not in page.headlines
+    assert NO_FIGURE not in page.headlines

@@ -22,7 +22,7 @@ import msgspec
 
 from headwater.attribution.models import MODELS
 from headwater.console.report_pages.cohorts import FIGURES
-from headwater.console.report_pages.figures import NONE
+from headwater.console.report_pages.figures import NO_FIGURE
 from headwater.reports.questions.shared import format_figure
 from headwater.sources.ad_platforms import find_billing_platform, platform_title
 from headwater.sources.titles import format_title
@@ -260,7 +260,7 @@ def _compare_cells(cells: list[Cell], row: dict[str, Any], figure: str) -> Itera
     paid = {
         "reached": f"month {row['payback_month']}",
         "not_yet": "not yet",
-        "no_spend": f"{NONE} No spend in this month",
+        "no_spend": f"{NO_FIGURE} No spend in this month",
     }
     if cells[4].text.strip() != paid[row["payback"]]:
         yield f"the page has {cells[4].text} paid back: {row['payback']} {row['payback_month']}"

@@ -8,7 +8,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from headwater.console.tables import NONE
+from headwater.console.tables import NO_FIGURE
 from headwater.http.inputs.timerange import months_after
 from tests.console.conftest import Person
 from tests.console.tables import PageTables
@@ -110,7 +110,7 @@ def test_a_platform_that_bills_several_sources_has_a_row(
         ["2", None, None, "15"]
     ] * 2
     assert [cell.value for cell in rows["Google Ads"][1:]] == ["1", "7", "7", "10"]
-    assert rows["Google organic"][2].text == f"{NONE} No spend"
+    assert rows["Google organic"][2].text == f"{NO_FIGURE} No spend"
     assert "covers several sources" in rows["Facebook ads"][2].text
     assert '<data value="5">5.00</data> EUR of spend is not in any row' in page.html
     opened_page = PageTables(owner.browser.get(rows["Meta Ads"][0].link or "").text)

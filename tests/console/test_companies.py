@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from headwater.console.people_pages import company_list
-from headwater.console.tables import NONE
+from headwater.console.tables import NO_FIGURE
 from tests.console.conftest import Person
 from tests.console.tables import PageTables
 from tests.console.test_contact import link, show
@@ -46,7 +46,7 @@ def test_it_works(stage: Stage, owner: Person) -> None:
     page = owner.browser.get(list_path(stage.space_id)).text
     assert [row[:4] for row in list_rows(page)] == [
         ["Acme acme.example", "2", "1", "16.50"],
-        ["quiet.example", "0", "0", f"{NONE} No amount"],
+        ["quiet.example", "0", "0", f"{NO_FIGURE} No amount"],
     ]
     assert [row[4] for row in list_rows(page)][1] == "none yet"
     rows = PageTables(page).tables["companies"][1:]
@@ -74,7 +74,7 @@ def test_more_than_a_page(stage: Stage, owner: Person) -> None:
 
 
 def test_a_company_with_too_many_events(stage: Stage, owner: Person, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(company_list, "MOST", 2)
+    monkeypatch.setattr(company_list, "MOST_COUNTED", 2)
     company = stage.company()
     contact = stage.contact(company_id=company)
     for total in ("20.00", "40.00"):

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from headwater.console.ad_pages import ledger
-from headwater.console.report_pages.figures import NONE
+from headwater.console.report_pages.figures import NO_FIGURE
 from headwater.spaces.accounts.roles import Role
 from tests.console.conftest import Person
 from tests.console.tables import PageTables
@@ -24,7 +24,7 @@ __all__ = ["put_rows"]
 
 MAY = "start_date=2026-05-01&end_date=2026-05-31"
 
-UNREPORTED = f"{NONE} Not in the data of the platform"
+UNREPORTED = f"{NO_FIGURE} Not in the data of the platform"
 
 
 @pytest.fixture
@@ -166,4 +166,4 @@ def test_too_many_rows_are_not_added_up(
     put_rows(spend_row(13, 100))
     text = owner.browser.get(f"{page}?{MAY}").text
     assert "choose fewer days" in text
-    assert rows(text)[0][8].startswith(f"{NONE} Too many rows")
+    assert rows(text)[0][8].startswith(f"{NO_FIGURE} Too many rows")

@@ -131,7 +131,7 @@ def test_no_more_than_there_may_be_and_pages(
     assert "a former member" in second
     for odd in ("0", "-1", "x", "99999", "11"):
         assert owner.browser.get(f"{page}?page={odd}").status_code == 200
-    monkeypatch.setattr(chart_notes, "MOST", 60)
+    monkeypatch.setattr(chart_notes, "MOST_NOTES", 60)
     assert "There are 60 notes" in add(owner, space_id, "one too many").text
 
 

@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 from headwater.console.report_pages import events
-from headwater.console.tables import NONE
+from headwater.console.tables import NO_FIGURE
 from headwater.reports.questions.credits import CreditList, CreditsQuery, query_credits
 from tests.console.conftest import Person
 from tests.console.tables import PageTables
@@ -202,7 +202,7 @@ def test_every_missing_figure_has_a_reason(owner: Person, stage: Stage, space_id
     dashes = 0
     for end in ends:
         page = owner.browser.get(f"/console/spaces/{space_id}{end}").text.partition("<main")[2]
-        for before, after in re.findall(rf"(<[^>]*>)\s*{NONE}\s*(<[^>]*>)", page):
+        for before, after in re.findall(rf"(<[^>]*>)\s*{NO_FIGURE}\s*(<[^>]*>)", page):
             dashes += 1
             assert re.search('title="[^"]+"', before), end
             assert after == '<span class="sr">', end

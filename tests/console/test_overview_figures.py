@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from headwater.console.tables import NONE
+from headwater.console.tables import NO_FIGURE
 from headwater.sources.catalogue import SOURCES
 from tests.console.conftest import Person
 from tests.console.tables import PageTables
@@ -85,7 +85,7 @@ def test_with_a_filter_that_does_not_narrow_spend(
     page = Overview(owner, space_id, "only=keyword:tent")
     reason = "Spend cannot be filtered by keyword"
     assert f"{reason}, so there are no ratios." in page.html
-    assert f"{NONE} {reason}." in page.headlines["ROAS"].text
+    assert f"{NO_FIGURE} {reason}." in page.headlines["ROAS"].text
     assert "No ad spend" not in page.html
     assert "don't belong together" in page.row("sources", "Google Ads")[-1].text
 
@@ -97,7 +97,7 @@ def test_an_order_without_a_rate_has_an_amount(owner: Person, stage: Stage, spac
     latest = Overview(owner, space_id).html.partition("Latest orders")[2]
     listed = owner.browser.get(f"/console/spaces/{space_id}/events").text
     for page in (latest, listed):
-        reasons = re.findall(f'title="([^"]*)">{NONE}', page)
+        reasons = re.findall(f'title="([^"]*)">{NO_FIGURE}', page)
         assert reasons == ["No exchange rate, or too large", "No amount"]
 
 
@@ -131,5 +131,5 @@ def test_a_day_without_spend_has_no_ratio(owner: Person, stage: Stage, space_id:
     put_rows(spend_row(3, "google", 30))
     html = Overview(owner, space_id, "tile=roas").html
     assert "ROAS 2.00" in html
-    assert f"ROAS {NONE}" in html
+    assert f"ROAS {NO_FIGURE}" in html
     assert "ROAS 0.00" not in html

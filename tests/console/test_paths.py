@@ -10,7 +10,7 @@ from functools import cache
 import psycopg
 import pytest
 
-from headwater.console.report_pages.figures import NONE
+from headwater.console.report_pages.figures import NO_FIGURE
 from tests.console.conftest import Person
 from tests.console.tables import Cell, PageTables
 from tests.console.test_channels import NOON, days_ago
@@ -19,7 +19,7 @@ from tests.support.campaigns import pick_share
 from tests.support.factories import Stage
 
 TOTAL = "Their revenue"
-UNTAKEN = f"{NONE} No conversion from this to that source"
+UNTAKEN = f"{NO_FIGURE} No conversion from this to that source"
 
 
 @pytest.fixture
@@ -63,7 +63,11 @@ def test_it_works(owner: Person, stage: Stage, space_id: int) -> None:
     assert [texts(row) for row in page.tables["flow"][1:]] == [["Google ads", "2", UNTAKEN],
                                                                ["Direct", UNTAKEN, "1"]]  # fmt: skip
     assert texts(page.tables["touches"][3]) == ["3", "1", "10.00"]
-    assert texts(page.tables["days"][6]) == [f"15{NONE}30", "0", f"{NONE} No conversion took this path"]
+    assert texts(page.tables["days"][6]) == [
+        f"15{NO_FIGURE}30",
+        "0",
+        f"{NO_FIGURE} No conversion took this path",
+    ]
 
 
 @pytest.mark.parametrize("query", ["period=last+90+days", "steps=channel&attribution_window=0",

@@ -168,7 +168,7 @@ def test_every_wrong_field_is_shown_at_once(owner: Person, space_id: int) -> Non
 def test_no_more_reports_than_there_may_be(
     owner: Person, connection: psycopg.Connection, space_id: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scheduled_reports, "MOST", 1)
+    monkeypatch.setattr(scheduled_reports, "MOST_REPORTS", 1)
     schedule(owner, space_id)
     assert "there are 1, delete one first" in schedule(owner, space_id)
     assert len(next_times(connection, space_id)) == 1

@@ -156,7 +156,7 @@ def test_days_are_the_spaces(
 def test_a_busy_day_is_counted_so_far(
     owner: Person, stage: Stage, space_id: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(setup, "COUNTED", 3)
+    monkeypatch.setattr(setup, "MOST_COUNTED", 3)
     for _ in range(5):
         stage.event(stage.contact(), event_time=datetime.now(UTC) - timedelta(days=1))
     page = owner.browser.get(f"/console/spaces/{space_id}/setup").text

@@ -181,7 +181,7 @@ def test_a_saved_view_can_be_shared(
 
 
 def test_no_more_than_there_may_be(owner: Person, space_id: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(share_links, "MOST", 1)
+    monkeypatch.setattr(share_links, "MOST_LINKS", 1)
     share(owner, space_id)
     page = f"/console/spaces/{space_id}/share-links"
     answer = owner.browser.fill(page, f"{page}/create", name="B")

@@ -322,7 +322,7 @@ TEXT_DOORS = [
     Door("masking.page", masked_page, FIELD),
     Door("masking.text", lambda text: Mask(["secret", "anna@x.org"]).text(text, 4096), 16 * KB),
     Door("companies.change", lambda text: read_company({"domain": text}), MB),
-    Door("breakdown", lambda text: Breakdown(ReportView(), [text]).wanted(), URL),
+    Door("breakdown", lambda text: Breakdown(ReportView(), [text]).list_open_places(), URL),
     Door("reasons", lambda text: (list_findings(text, text), explain_rule("utm_source", text, text)), FIELD),
     Door("events.amount", lambda text: read_amount({"amount": text}), MB),
 ]

@@ -28,7 +28,7 @@ MAX_FIELDS = 500
 TOKEN = "form_token"  # noqa: S105 # a field's name
 ONCE_SECONDS = 12 * 60 * 60
 _DIGEST_BYTES = 32
-_STALE = "This form has expired. Reload the page and submit it again."
+_EXPIRED = "This form has expired. Reload the page and submit it again."
 
 
 class PostedForm(Struct, frozen=True):
@@ -80,12 +80,12 @@ def _check_token(posted: PostedForm, key: bytes, form: str) -> None:
     try:
         token = bytes.fromhex(posted.text(TOKEN))
     except ValueError:
-        raise FormRefused(_STALE) from None
+        raise FormRefused(_EXPIRED) from None
     if len(token) != 2 * _DIGEST_BYTES:
-        raise FormRefused(_STALE)
+        raise FormRefused(_EXPIRED)
     digest = _masked(token[_DIGEST_BYTES:], token[:_DIGEST_BYTES])
     if not hmac.compare_digest(digest, _form_digest(key, form)):
-        raise FormRefused(_STALE)
+        raise FormRefused(_EXPIRED)
 
 
 def once_token(key: bytes, form: str, bound: str = "") -> str:
@@ -111,18 +111,18 @@ async def read_form_once(request: Request, key: bytes, form: str, bound: str = "
 def check_once(posted: PostedForm, key: bytes, form: str, bound: str = "") -> None:
     """Raise FormRefused without a valid, unexpired `once_token`."""
     stamp, _, signature = posted.text(TOKEN).rpartition(".")
-    expected = _sign_once(key, form, bound, stamp)
-    if not hmac.compare_digest(signature.encode(), expected.encode()):
-        raise FormRefused(_STALE)
+    expected_signature = _sign_once(key, form, bound, stamp)
+    if not hmac.compare_digest(signature.encode(), expected_signature.encode()):
+        raise FormRefused(_EXPIRED)
     if time.time() - int(stamp.partition(".")[0]) > ONCE_SECONDS:
-        raise FormRefused(_STALE)
+        raise FormRefused(_EXPIRED)
 
 
 async def spend(connection: AsyncConnection, posted: PostedForm) -> None:
     """Use up a `once_token` in this transaction. Raise FormRefused for a used one."""
     is_fresh = await take_attempt(connection, "form", posted.text(TOKEN), 1, ONCE_SECONDS + 60)
     if not is_fresh.admitted:
-        raise FormRefused(_STALE)
+        raise FormRefused(_EXPIRED)
 
 
 async def read_form_with_files(request: Request, key: bytes, form: str, limit: int) -> PostedForm:

@@ -37,8 +37,10 @@ def known_browser(request: Request, account: str, *, with_factor: bool = False) 
     number, _, signature = value.partition(".")
     if not number or len(value) > _LONGEST:
         return None
-    expected = (_sign(request, number, account, with_factor=used) for used in {True, with_factor})
-    is_known = any(hmac.compare_digest(signature.encode(), text.encode()) for text in expected)
+    signatures = (
+        _sign(request, number, account, with_factor=is_with_factor) for is_with_factor in {True, with_factor}
+    )
+    is_known = any(hmac.compare_digest(signature.encode(), text.encode()) for text in signatures)
     return number if is_known else None
 
 

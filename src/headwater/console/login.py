@@ -49,7 +49,7 @@ WINDOW_SECONDS = 15 * 60
 FORM = "login"
 Subject = tuple[str, str]
 """An action, and the account or browser whose attempts are counted."""
-_WRONG = "The e-mail address or the password is wrong."
+_WRONG_LOGIN = "The e-mail address or the password is wrong."
 _NO_PASSWORDS = "The password is wrong, or this account must log in with single sign-on."
 
 
@@ -65,8 +65,8 @@ class LoginWays(Struct, frozen=True):
         return not self.password_users or user_id in self.password_users
 
     @property
-    def wrong(self) -> str:
-        return _NO_PASSWORDS if self.password_users else _WRONG
+    def refusal_text(self) -> str:
+        return _NO_PASSWORDS if self.password_users else _WRONG_LOGIN
 
 
 async def load_login_ways(connection: AsyncConnection) -> LoginWays:
@@ -118,7 +118,7 @@ async def post_login(request: Request) -> Response:
         await _note_failure(request, user)
         user_id = 0 if user is None else user.id
         log_refusal("login_refused", address, account=disguise(account), user_id=user_id)
-        return _page(request, ways, next_path, form, ways.wrong, status=422)
+        return _page(request, ways, next_path, form, ways.refusal_text, status=422)
     async with shared.database.transaction() as connection:
         await give_back(connection, "login from", address)
         await give_back(connection, *subject)

@@ -157,7 +157,9 @@ async def _page(visit: PageVisit, status: int = 200, **values: Any) -> Response:
         "invitations": [
             {**asdict(offer), "managed": visit.inside.may(managing(offer.role))} for offer in offers
         ],
-        "roles": {role: about for role, about in ROLES.items() if visit.inside.may(managing(role))},
+        "roles": {
+            role: description for role, description in ROLES.items() if visit.inside.may(managing(role))
+        },
         "typed": {"email": "", "role": Role.VIEWER},
         "made": None,
         "problem": None,

@@ -35,12 +35,12 @@ class MultipartForm:
             raise make_problem(415)
         self._receive, self._limit = request.receive, limit
         self._parts = _Parts(boundary)
-        self._more = True
+        self._has_more = True
         admit_upload(request, 2 * limit + HELD_BYTES)
 
     async def fields(self) -> tuple[PostedForm, str]:
         """Return the fields and the file's name, empty without one. Raise Invalid."""
-        while self._more and self._parts.file_name is None:
+        while self._has_more and self._parts.file_name is None:
             await self._read()
         return PostedForm(tuple(self._parts.fields)), self._parts.file_name or ""
 
@@ -56,7 +56,7 @@ class MultipartForm:
                 size += len(chunk)
                 if size <= self._limit:
                     yield chunk
-            if not self._more or size > 2 * self._limit:
+            if not self._has_more or size > 2 * self._limit:
                 break
             await self._read()
         if size > self._limit:
@@ -68,7 +68,7 @@ class MultipartForm:
         message = await self._receive()
         if message["type"] == "http.disconnect":
             raise Disconnected
-        self._more = cast("bool", message.get("more_body", False))
+        self._has_more = cast("bool", message.get("more_body", False))
         try:
             self._parts.feed(message.get("body", b""))
         except (MultipartParseError, UnicodeDecodeError):

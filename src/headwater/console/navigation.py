@@ -122,7 +122,7 @@ MORE_PAGES = (
 )
 """Pages without a tab, which the search finds."""
 
-_OTHERS = {"/links": "Ads", "/changes": "Channels", "/completeness": "Channels"}
+_ENTRIES_OF_PATHS = {"/links": "Ads", "/changes": "Channels", "/completeness": "Channels"}
 
 
 class PagePlace(Struct, frozen=True):
@@ -142,5 +142,5 @@ def find_place(end: str, tab: Tab | None = None) -> PagePlace:
         return tab_place
     if places:
         return max(places, key=lambda place: len(place.tab.end) if place.tab else 0)
-    title = _OTHERS.get("/" + end.split("/")[1] if end else "")
+    title = _ENTRIES_OF_PATHS.get("/" + end.split("/")[1] if end else "")
     return PagePlace(next((entry for entry in ENTRIES if entry.title == title), None), None)

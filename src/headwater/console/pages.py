@@ -62,10 +62,10 @@ _TITLES = {
 
 _WRONG_ADDRESS = "This address is not valid"
 """The title for 422 without a form."""
-_MISSING = "There is no page at this address. It was mistyped, or the page was removed."
+_PAGE_MISSING = "There is no page at this address. It was mistyped, or the page was removed."
 _FOR_PEOPLE = {
-    make_problem(404).message: _MISSING,
-    NotFound("Page").message: _MISSING,
+    make_problem(404).message: _PAGE_MISSING,
+    NotFound("Page").message: _PAGE_MISSING,
     make_problem(405).message: "This address doesn't support this kind of request.",
     Invalid.of(CURSOR.name, FOREIGN_CURSOR).message: (
         "The position in the list is not valid. Open the list again from its first page."

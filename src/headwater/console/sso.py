@@ -74,10 +74,10 @@ def _explaining(handle: Callable[[Request, SsoProvider], Awaitable[Response]]) -
     return answer
 
 
-def _refuse(request: Request, provider: SsoProvider, refused: SsoRefused) -> Response:
-    is_away = refused.reason is SsoReason.PROVIDER_UNREACHABLE
+def _refuse(request: Request, provider: SsoProvider, refusal: SsoRefused) -> Response:
+    is_away = refusal.reason is SsoReason.PROVIDER_UNREACHABLE
     response = render(
-        request, "sso_refused.html", status=503 if is_away else 403, provider=provider, refused=refused
+        request, "sso_refused.html", status=503 if is_away else 403, provider=provider, refused=refusal
     )
     delete_cookie(request, response, "sso")
     return response
@@ -133,10 +133,10 @@ async def _count(shared: Services, pending: PendingSignIn, address: str) -> None
     """Use up the sign-in, once, and one attempt of the address. Raise SsoRefused."""
     async with shared.database.transaction() as connection:
         attempt = await take_attempt(connection, "sso", pending.state, 1, SIGN_IN_SECONDS + 60)
-        allowed = await take_attempt(connection, "sso from", address, ATTEMPTS, WINDOW_SECONDS)
+        verdict = await take_attempt(connection, "sso from", address, ATTEMPTS, WINDOW_SECONDS)
     if not attempt.admitted:
         raise SsoRefused(SsoReason.USED_BEFORE)
-    if not allowed.admitted:
+    if not verdict.admitted:
         raise SsoRefused(SsoReason.TOO_MANY_ATTEMPTS)
 
 

@@ -8,12 +8,12 @@ from typing import Literal
 from markupsafe import Markup
 from msgspec import Struct
 
-NONE = "\u2013"
+NO_FIGURE = "\u2013"
 
 
 def write_missing(reason: str) -> Markup:
     """Return a dash with the reason for a missing figure, shown on hover and read aloud."""
-    return Markup('<span title="{0}">{1}<span class="sr"> {0}</span></span>').format(reason, NONE)
+    return Markup('<span title="{0}">{1}<span class="sr"> {0}</span></span>').format(reason, NO_FIGURE)
 
 
 class TableColumn(Struct, frozen=True):

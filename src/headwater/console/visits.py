@@ -124,11 +124,11 @@ class SentForm(Struct, frozen=True):
 class SpacePages:
     """Pages and actions below one path of a Space."""
 
-    def __init__(self, path: str, back: str | None = None) -> None:
+    def __init__(self, path: str, return_path: str | None = None) -> None:
         """Redirect after an action that returns a message to `back`, or to `path`; both below the Space's
         path.
         """
-        self._path, self._back = path, path if back is None else back
+        self._path, self._return_path = path, path if return_path is None else return_path
         self._routes: list[Route] = []
 
     def __iter__(self) -> Iterator[Route]:
@@ -184,7 +184,7 @@ class SpacePages:
                     return await refuse(visit, refusal)
             if isinstance(answer, Response):
                 return answer
-            return visit.redirect(self._back.format(**request.path_params), answer)
+            return visit.redirect(self._return_path.format(**request.path_params), answer)
 
         return post
 

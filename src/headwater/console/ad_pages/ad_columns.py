@@ -60,7 +60,7 @@ COLUMNS = (
         missing="Needs a cost rate in the settings",
     ),
 )
-_MORE = (
+_EXTRA_COLUMNS = (
     CostColumn("ctr", "CTR", Measure.SHARE, hint="Clicks per impression.", missing="No impressions"),
     CostColumn("cpc", "CPC", Measure.REVENUE, hint="Spend per click.", missing="No clicks"),
     CostColumn(
@@ -70,7 +70,7 @@ _MORE = (
         hint="The platform's own conversions and revenue, for comparison only.",
     ),
 )
-BY_FIGURE = {column.figure: column for column in (*COLUMNS, *_MORE)}
+BY_FIGURE = {column.figure: column for column in (*COLUMNS, *_EXTRA_COLUMNS)}
 USUAL_COLUMNS = (
     "spend",
     "credited_revenue",

@@ -31,7 +31,7 @@ from headwater.reports.questions.cost_figures import CostFigures
 from headwater.reports.questions.credit_rows import CreditFilter
 from headwater.reports.questions.spend import CostReport, CostRow
 
-BELOW = {
+LEVEL_BELOW = {
     Group.PLATFORM: Group.CAMPAIGN,
     Group.SOURCE: Group.CAMPAIGN,
     Group.CAMPAIGN: Group.ADSET,
@@ -79,8 +79,8 @@ class TableChoices:
 def list_levels(group: Group) -> list[Group]:
     """Return a group and those that open below it."""
     levels = [group]
-    while levels[-1] in BELOW:
-        levels.append(BELOW[levels[-1]])
+    while levels[-1] in LEVEL_BELOW:
+        levels.append(LEVEL_BELOW[levels[-1]])
     return levels
 
 
@@ -165,9 +165,9 @@ class AdTable:
             if inner_report is not None:
                 yield from self._rows(inner_report.rows, inner_report, inner, row_place)
                 if any(inner_report.without_place.spent):
-                    yield self._account_row(inner_report, row_place, BELOW[group])
+                    yield self._account_row(inner_report, row_place, LEVEL_BELOW[group])
                 if inner_report.left_out:
-                    yield self._more_row(inner_report, row_place, BELOW[group])
+                    yield self._more_row(inner_report, row_place, LEVEL_BELOW[group])
 
     def _level(self, place: Place) -> Group:
         return list_levels(self.group)[len(place)]
@@ -186,7 +186,7 @@ class AdTable:
         group = self._level(place[:-1])
         cell_view = self._narrow(place, report.span)
         toggle = ""
-        if group in BELOW and row.key:
+        if group in LEVEL_BELOW and row.key:
             other_places = [
                 opened_place for opened_place in self.choices.opened if opened_place[: len(place)] != place
             ]
@@ -212,18 +212,18 @@ class AdTable:
         """Return the view with only this row's credit."""
         if self.group not in STEPS or not place[0]:
             groups = [self._level(place[:depth]) for depth in range(len(place))]
-            return self.view.narrowed(*(f"{group}:{key}" for group, key in zip(groups, place, strict=True)))
+            return self.view.narrow(*(f"{group}:{key}" for group, key in zip(groups, place, strict=True)))
         first = date.fromisoformat(place[0])
         last = min(end_of_bucket(first, self.group), span.end.date())
         first = max(first, span.start.date())
-        return self.view.changed(period="", start_date=f"{first}", end_date=f"{last}")
+        return self.view.change(period="", start_date=f"{first}", end_date=f"{last}")
 
     def _cell(
         self,
         column: CostColumn,
         costs: CostFigures,
         compared: CostFigures | None,
-        behind: ReportView | None,
+        row_view: ReportView | None,
         report: CostReport,
     ) -> Cell:
         below_text: Markup | str = ""
@@ -232,20 +232,20 @@ class AdTable:
         conversions = costs.paid.conversions if costs.paid else costs.credited_conversions
         if column.figure == "platform_says" and conversions and costs.platform_conversions:
             below_text = f"{float(costs.platform_conversions) / float(conversions):.1f} times yours"
-        link = "" if behind is None else self._link(column, costs, behind)
+        link = "" if row_view is None else self._link(column, costs, row_view)
         content = write_figure(column, costs, report.currency)
         return Cell(content, link, below_text, mark=_mark(column, costs, report))
 
-    def _link(self, column: CostColumn, costs: CostFigures, behind: ReportView) -> str:
+    def _link(self, column: CostColumn, costs: CostFigures, row_view: ReportView) -> str:
         """Return the events of a figure, or the comparison with the platform's own."""
         if column.figure == "platform_says":
-            platforms = [text.partition(":")[2] for text in behind.only if text.startswith("platform:")]
+            platforms = [text.partition(":")[2] for text in row_view.only if text.startswith("platform:")]
             if not platforms or not costs.platform_conversions:
                 return ""
             return self.view.link(f"{self.base}/ads/comparison", platform=platforms[0])
         if column.made_of is None or not (costs.credited_conversions or costs.new_customers):
             return ""
-        return behind.behind(f"{self.base}/events", self._credit(column), column.made_of)
+        return row_view.link_events(f"{self.base}/events", self._credit(column), column.made_of)
 
     def _credit(self, column: CostColumn) -> str:
         """Return the kind of credit. Rows outside touchpoint groups count the customers of every event."""

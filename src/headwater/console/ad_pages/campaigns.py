@@ -35,7 +35,7 @@ from headwater.console.report_pages.bar import ONLY_PLACES, ChoiceLinks, model_t
 from headwater.console.report_pages.basis import conversions_title
 from headwater.console.report_pages.csv_file import csv_response
 from headwater.console.report_pages.figures import Change
-from headwater.console.report_pages.report_page import REFUSED, ReportPage, open_page
+from headwater.console.report_pages.report_page import REFUSALS, ReportPage, open_page
 from headwater.console.report_pages.view import ReportView
 from headwater.console.tables import Table
 from headwater.console.visitor import HOME
@@ -136,7 +136,7 @@ class AdReports:
     async def _load_below(self, connection: AsyncConnection, place: Place) -> CostReport:
         levels = list_levels(self.group)
         conditions = [f"{group}:{key}" for group, key in zip(levels, place, strict=False)]
-        query = self._query(self._view.narrowed(*conditions), levels[len(place)])
+        query = self._query(self._view.narrow(*conditions), levels[len(place)])
         return await query_spend(connection, self._page.space.id, query)
 
     def _query(self, view: ReportView, group: Group) -> ReportQuery:
@@ -195,7 +195,7 @@ async def render_ads(page: ReportPage) -> Response:
     try:
         reports = AdReports(page, read_group(page.query), choices)
         content = await page.load(reports.load)
-    except REFUSED as error:
+    except REFUSALS as error:
         problem = error
     kept_pairs = {name: value for name, value in reports.pairs.items() if name != "open"}
     menu = ChoiceLinks(view, page.path, kept_pairs).own_menu(
@@ -203,7 +203,7 @@ async def render_ads(page: ReportPage) -> Response:
     )
     return page.render(
         "ads.html",
-        read_bar(page.space, view, page.path, without=_NOT_HERE, also=kept_pairs),
+        read_bar(page.space, view, page.path, absent_choices=_NOT_HERE, page_choices=kept_pairs),
         problem,
         page=content,
         menu=menu,

@@ -17,7 +17,7 @@ from headwater.console.report_pages.bar import ONLY_PLACES, ChoiceLinks, model_t
 from headwater.console.report_pages.basis import conversions_title
 from headwater.console.report_pages.charts.waterfall import WaterfallRow, WaterfallSteps
 from headwater.console.report_pages.csv_file import csv_response
-from headwater.console.report_pages.report_page import REFUSED, ReportPage, open_page
+from headwater.console.report_pages.report_page import REFUSALS, ReportPage, open_page
 from headwater.console.report_pages.view import ReportView
 from headwater.console.visitor import HOME
 from headwater.http.inputs.fields import written
@@ -61,14 +61,14 @@ class ComparisonChoice:
     click_window: str
 
     @property
-    def also(self) -> dict[str, str]:
+    def pairs(self) -> dict[str, str]:
         return {name: value for name, value in vars(self).items() if value}
 
 
 class PlatformComparisons:
     def __init__(self, page: ReportPage, choice: ComparisonChoice) -> None:
         self._page, self._view, self._choice = page, page.view, choice
-        self._now = datetime.now(UTC)
+        self._current_time = datetime.now(UTC)
 
     async def load(self) -> ComparisonPage:
         """Load the content. Raise Invalid and ReportRefused."""
@@ -82,13 +82,13 @@ class PlatformComparisons:
     async def compare(self, platform: str) -> ComparisonResult:
         space = self._page.space
         values = self._view.input(platform=platform, click_window=self._choice.click_window)
-        query = read_comparison_query(values, space, self._now)
+        query = read_comparison_query(values, space, self._current_time)
         return await self._page.load(partial(compare_platform, space_id=space.id, query=query))
 
     async def _list_platforms(self, connection: AsyncConnection) -> tuple[str, ...]:
         """List platforms with spend in the period, most first."""
         space = self._page.space
-        span = read_span(self._view.input(), space, self._now)
+        span = read_span(self._view.input(), space, self._current_time)
         days = (span.start.date(), span.end.date())
         spend = (await load_period_spend(connection, space.id, days, space.currency)).by_key(
             Group.PLATFORM, ()
@@ -131,7 +131,7 @@ def title_steps(result: ComparisonResult) -> dict[StepReason, str]:
 def count_as_platform(view: ReportView, result: ComparisonResult) -> ReportView:
     """Return the report view that counts as the platform does."""
     filters = [text for text in view.only if not text.startswith(("platform:", "kind:"))]
-    return view.changed(
+    return view.change(
         attribution_model=WHOLE_EVENTS,
         attribution_window=str(result.query.click_window),
         date_basis=DateBasis.TOUCH,
@@ -151,11 +151,11 @@ async def show_comparison(request: Request) -> Response:
     try:
         choice = _read_choice(page)
         content = await PlatformComparisons(page, choice).load()
-    except REFUSED as error:
+    except REFUSALS as error:
         problem = error
     result = content and content.result
     platform = result.query.platform if result else choice.platform
-    links = ChoiceLinks(view, page.path, choice.also)
+    links = ChoiceLinks(view, page.path, choice.pairs)
     options = {
         name: platform_title(name) for name in (*(content.platforms if content else ()), platform) if name
     }
@@ -163,7 +163,7 @@ async def show_comparison(request: Request) -> Response:
     windows = {str(days): window_title(str(days)) for days in WINDOWS[1:]}
     return page.render(
         "platform_comparison.html",
-        read_bar(page.space, view, page.path, without=_NOT_HERE, also=choice.also),
+        read_bar(page.space, view, page.path, absent_choices=_NOT_HERE, page_choices=choice.pairs),
         problem,
         page=content,
         result=result,
@@ -180,7 +180,7 @@ async def show_comparison(request: Request) -> Response:
         ],
         as_platform=count_as_platform(view, result).link(f"{page.base}/channels") if result else "",
         conversions=conversions_title(page.space, view.conversion),
-        csv=view.link(f"{page.path}.csv", **{**choice.also, "platform": platform}) if platform else "",
+        csv=view.link(f"{page.path}.csv", **{**choice.pairs, "platform": platform}) if platform else "",
     )
 
 

@@ -20,7 +20,7 @@ from headwater.spaces.accounts.roles import Permission
 from headwater.spaces.audit.entries import AuditChange
 
 ROUTES = SpacePages("/alerts")
-LISTED = 50
+MOST_LISTED = 50
 
 
 class ListedAlert(Struct, frozen=True):
@@ -62,7 +62,8 @@ class ListedAlert(Struct, frozen=True):
 async def show_alerts(visit: PageVisit) -> Response:
     connection, space = visit.connection, visit.space
     history = [
-        await list_history(connection, space.id, is_open=is_open, limit=LISTED) for is_open in (True, False)
+        await list_history(connection, space.id, is_open=is_open, limit=MOST_LISTED)
+        for is_open in (True, False)
     ]
     steps = await list_steps(connection, space.id, [row.id for rows in history for row in rows])
     opened_alerts, ended_alerts = (
@@ -72,7 +73,7 @@ async def show_alerts(visit: PageVisit) -> Response:
         "base": visit.path(),
         "opened": opened_alerts,
         "ended": ended_alerts,
-        "fresh": _fresh(visit.inside, opened_alerts),
+        "fresh": _list_unrecorded(visit.inside, opened_alerts),
         "texts": TEXTS,
         "names": {member.user_id: member.display_name for member in await list_members(connection, space.id)},
     }
@@ -88,7 +89,7 @@ async def post_acknowledge(visit: PageVisit) -> FlashMessage:
     return FlashMessage.ALERT_ACKNOWLEDGED if is_new else FlashMessage.NOTHING_CHANGED
 
 
-def _fresh(inside: SpaceVisitor, opened: list[ListedAlert]) -> list[Alert]:
+def _list_unrecorded(inside: SpaceVisitor, opened: list[ListedAlert]) -> list[Alert]:
     opened_keys = {(alert.row.rule, alert.row.subject) for alert in opened}
     return [
         alert

@@ -36,7 +36,7 @@ from headwater.spaces.audit.subjects import recording
 from headwater.spaces.spaces import fetch_space
 
 ANSWER_FORM = "mail answer"
-_PAGES = SpacePages("/alerts/channels", back="/alerts/rules#channels")
+_PAGES = SpacePages("/alerts/channels", return_path="/alerts/rules#channels")
 _TEST = SentForm("test channel", Permission.CHANGE_SETTINGS)
 
 

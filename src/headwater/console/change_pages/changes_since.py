@@ -20,7 +20,7 @@ from headwater.console.report_pages.bar import read_bar
 from headwater.console.report_pages.basis import choose_basis
 from headwater.console.report_pages.breakdown import title
 from headwater.console.report_pages.csv_file import csv_response
-from headwater.console.report_pages.report_page import REFUSED, ReportPage, open_page
+from headwater.console.report_pages.report_page import REFUSALS, ReportPage, open_page
 from headwater.console.visitor import HOME
 from headwater.http.errors import Invalid
 from headwater.http.inputs.date_range import DAY
@@ -138,14 +138,14 @@ async def show_changes(request: Request) -> Response:
         parameters = {"since": since.text}
         query = _query(page, since)
         report = await page.load(partial(query_changes, space_id=page.space.id, query=query))
-    except REFUSED as error:
+    except REFUSALS as error:
         if since and is_of_other_report(error):
             return redirect(request, page.view.link(page.path, since=f"{since.day}"))
         problem = error
     basis = choose_basis(page.view)
     return page.render(
         "changes_since.html",
-        read_bar(page.space, page.view, page.path, without=_NOT_HERE, also=parameters),
+        read_bar(page.space, page.view, page.path, absent_choices=_NOT_HERE, page_choices=parameters),
         problem,
         change=report,
         channel_title=partial(title, Group.CHANNEL),

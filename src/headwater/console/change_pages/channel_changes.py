@@ -16,7 +16,7 @@ from headwater.console.report_pages import figures
 from headwater.console.report_pages.bar import read_bar
 from headwater.console.report_pages.basis import conversions_title
 from headwater.console.report_pages.breakdown import title
-from headwater.console.report_pages.report_page import REFUSED, ReportPage, open_page
+from headwater.console.report_pages.report_page import REFUSALS, ReportPage, open_page
 from headwater.console.report_pages.view import ReportView
 from headwater.console.visitor import HOME
 from headwater.reports.engine.measures import rounded
@@ -45,7 +45,7 @@ def list_tabs(page: ReportPage) -> list[tuple[str, str, bool]]:
 class ChangeRow(Struct, frozen=True):
     title: str
     change: SalesChange
-    behind: ReportView | None
+    view: ReportView | None
     """The view with only this channel's credit; None for a channel without credit."""
 
 
@@ -66,7 +66,7 @@ async def load_channel_changes(connection: AsyncConnection, page: ReportPage) ->
     changes = find_channel_changes(current, previous)
     rows = [
         ChangeRow(
-            title(Group.CHANNEL, GroupKey(key, key)), change, view.narrowed(f"{Group.CHANNEL}:{key or ''}")
+            title(Group.CHANNEL, GroupKey(key, key)), change, view.narrow(f"{Group.CHANNEL}:{key or ''}")
         )
         for key, change in changes.channels
     ]
@@ -108,7 +108,7 @@ def _give_reason(change: SalesChange, label: str, currency: str) -> str:
             Measure.AVERAGE_ORDER_VALUE, rounded(Fraction(sales.revenue) / sales.conversions), currency
         )
         if sales.conversions
-        else figures.NONE
+        else figures.NO_FIGURE
         for sales in (change.current, change.previous)
     )
     return f"{current} {currency} per {_make_singular(label)} instead of {previous}"
@@ -143,7 +143,7 @@ async def show_channel_changes(request: Request) -> Response:
 
     try:
         content = await page.load(load)
-    except REFUSED as error:
+    except REFUSALS as error:
         problem = error
     conversions = conversions_title(page.space, view.conversion)
     sentences = describe_changes(content, conversions, has_money=view.is_monetary) if content else []

@@ -20,7 +20,7 @@ from headwater.console.report_pages import figures
 from headwater.console.report_pages.bar import ONLY_PLACES, ChoiceLinks, read_bar
 from headwater.console.report_pages.breakdown import title
 from headwater.console.report_pages.csv_file import csv_response
-from headwater.console.report_pages.report_page import REFUSED, ReportPage, open_page
+from headwater.console.report_pages.report_page import REFUSALS, ReportPage, open_page
 from headwater.console.visitor import HOME
 from headwater.http.inputs.fields import one_of
 from headwater.http.inputs.parameters import Parameter
@@ -87,20 +87,20 @@ class SpendChangesPage(Struct, frozen=True):
         return title(self.report.group, row.keys[0])
 
 
-def place_title(changed: ChangedSpend) -> str:
-    row = changed.row
+def place_title(change: ChangedSpend) -> str:
+    row = change.row
     name = title(Group.SOURCE, GroupKey(row.source, row.source)) if row.source else row.platform
     return f"{name} {row.path[-1]}" if row.path and row.path[-1] else name
 
 
-def format_change_amount(changed: ChangedSpend) -> str:
-    difference = Decimal(changed.row.figures[0]) / MILLIONTHS
-    return f"{'+' * (difference > 0)}{format_money(difference, changed.row.currency)}"
+def format_change_amount(change: ChangedSpend) -> str:
+    difference = Decimal(change.row.figures[0]) / MILLIONTHS
+    return f"{'+' * (difference > 0)}{format_money(difference, change.row.currency)}"
 
 
-def _query(page: ReportPage, group: Group, since: Since, **more: str) -> ChangeQuery:
+def _query(page: ReportPage, group: Group, since: Since, **filters: str) -> ChangeQuery:
     """Raise Invalid for bad input."""
-    parameters = {"query_mode": "", "compare": "", "group_by": str(group), **more}
+    parameters = {"query_mode": "", "compare": "", "group_by": str(group), **filters}
     report = read_spend_query(page.view.input(**parameters), page.space, datetime.now(UTC))
     return ChangeQuery(report, since.start)
 
@@ -124,7 +124,7 @@ async def show_spend_changes(request: Request) -> Response:
         query = _query(page, group, since, limit="200")
         report = await page.load(partial(query_spend_changes, space_id=page.space.id, query=query))
         content = SpendChangesPage(report, columns)
-    except REFUSED as error:
+    except REFUSALS as error:
         if since and is_of_other_report(error):
             return redirect(request, page.view.link(page.path, **parameters | {"since": f"{since.day}"}))
         problem = error
@@ -133,7 +133,7 @@ async def show_spend_changes(request: Request) -> Response:
     )
     return page.render(
         "spend_changes.html",
-        read_bar(page.space, page.view, page.path, without=_NOT_HERE, also=parameters),
+        read_bar(page.space, page.view, page.path, absent_choices=_NOT_HERE, page_choices=parameters),
         problem,
         page=content,
         since=since,

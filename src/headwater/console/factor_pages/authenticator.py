@@ -40,7 +40,7 @@ from headwater.spaces.factors.sealed_state import NewAuthenticator, open_state, 
 from headwater.spaces.factors.totp import find_step, make_secret, make_uri
 
 ACCOUNT = f"{HOME}/account"
-_WRONG = "The code is wrong. Check the clock of your phone, and enter the code that the app shows now."
+_WRONG_CODE = "The code is wrong. Check the clock of your phone, and enter the code that the app shows now."
 
 log = structlog.get_logger()
 
@@ -66,7 +66,7 @@ async def post_authenticator(request: Request) -> Response:
         return await _page(request, visitor, next_path, make_secret(), errors)
     step = find_step(state.secret, "".join(form.text("code").split()), time.time())
     if step is None:
-        return await _page(request, visitor, next_path, state.secret, {"code": [_WRONG]})
+        return await _page(request, visitor, next_path, state.secret, {"code": [_WRONG_CODE]})
     token, user_id = request.cookies[cookie_name(request, "session")], visitor.user.id
     async with change_account(request, user_id, "authenticator", "recovery_codes", "session") as connection:
         if not await add_authenticator(connection, shared.sealing_key, user_id, state.secret, step):

@@ -82,13 +82,13 @@ async def _find_pending_user(request: Request) -> tuple[User, PendingLogin] | No
 
 
 async def _page(
-    request: Request, user: User, next_path: str, refused: FactorRefused | None = None
+    request: Request, user: User, next_path: str, refusal: FactorRefused | None = None
 ) -> Response:
     key = guest_key(request)
     return ask_factor(
         request,
         "factor.html",
-        refused,
+        refusal,
         action=FACTOR,
         next=next_path,
         proof=hidden_token(form_token(key, _FORM)),

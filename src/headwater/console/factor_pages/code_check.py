@@ -45,10 +45,10 @@ async def check_code(request: Request, user: User, text: str) -> None:
     shared, browser = services(request), known_browser(request, user.email, with_factor=True)
     subject = ("factor of", str(user.id)) if browser is None else ("factor by", browser)
     async with shared.database.transaction() as connection:
-        allowed = await take_attempt(connection, *subject, FAILURES, WINDOW_SECONDS, slowing=True)
-    if not allowed.admitted:
+        verdict = await take_attempt(connection, *subject, FAILURES, WINDOW_SECONDS, slowing=True)
+    if not verdict.admitted:
         log_refusal("login_limit", user_id=user.id)
-        raise FactorRefused(FactorReason.TOO_MANY_ATTEMPTS, allowed.retry_after)
+        raise FactorRefused(FactorReason.TOO_MANY_ATTEMPTS, verdict.retry_after)
     try:
         async with shared.database.transaction() as connection:
             await use_code(connection, shared.sealing_key, user.id, text)
@@ -62,25 +62,25 @@ async def check_code(request: Request, user: User, text: str) -> None:
 
 
 def ask_factor(
-    request: Request, template: str, refused: FactorRefused | None = None, **values: Any
+    request: Request, template: str, refusal: FactorRefused | None = None, **values: Any
 ) -> Response:
     """Show a form. `values` are its `action`, `proof` (the token), `next` and `passkey`, the offer."""
-    if refused is None:
+    if refusal is None:
         return render(request, template, **values)
-    errors = {"code": [describe_refusal(refused)]}
-    return mark_refused(render(request, template, errors=errors, **values), refused)
+    errors = {"code": [describe_refusal(refusal)]}
+    return mark_refused(render(request, template, errors=errors, **values), refusal)
 
 
-def describe_refusal(refused: FactorRefused) -> str:
-    if refused.reason is FactorReason.TOO_MANY_ATTEMPTS:
-        return f"Too many attempts. Try again in {wait_text(refused.retry_after)}."
-    return MESSAGES[refused.reason]
+def describe_refusal(refusal: FactorRefused) -> str:
+    if refusal.reason is FactorReason.TOO_MANY_ATTEMPTS:
+        return f"Too many attempts. Try again in {wait_text(refusal.retry_after)}."
+    return MESSAGES[refusal.reason]
 
 
-def mark_refused(response: Response, refused: FactorRefused) -> Response:
+def mark_refused(response: Response, refusal: FactorRefused) -> Response:
     """Give a page the status of a refusal."""
     response.status_code = 422
-    if refused.reason is FactorReason.TOO_MANY_ATTEMPTS:
+    if refusal.reason is FactorReason.TOO_MANY_ATTEMPTS:
         response.status_code = 429
-        response.headers["Retry-After"] = str(refused.retry_after)
+        response.headers["Retry-After"] = str(refusal.retry_after)
     return response

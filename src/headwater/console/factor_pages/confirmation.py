@@ -51,16 +51,16 @@ async def post_confirmation(request: Request) -> Response:
 
 
 async def _page(
-    request: Request, visitor: Visitor, next_path: str, refused: FactorRefused | None = None
+    request: Request, visitor: Visitor, next_path: str, refusal: FactorRefused | None = None
 ) -> Response:
     proof = hidden_token(form_token(visitor.form_key, _FORM))
     if not visitor.session.has_factor:
         page = "confirm_password.html"
-        return ask_factor(request, page, refused, action=CONFIRM, next=next_path, proof=proof)
+        return ask_factor(request, page, refusal, action=CONFIRM, next=next_path, proof=proof)
     return ask_factor(
         request,
         "factor.html",
-        refused,
+        refusal,
         action=CONFIRM,
         next=next_path,
         proof=proof,

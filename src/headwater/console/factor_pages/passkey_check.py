@@ -41,16 +41,16 @@ async def offer_passkey(request: Request, form_key: bytes, user_id: int | None) 
     """Return None if the user has no passkey, or if this address supports no passkeys. Without a user, every
     passkey is offered.
     """
-    shared, allowed = services(request), list[Passkey]()
+    shared, passkeys = services(request), list[Passkey]()
     party = find_relying_party(shared.base_url)
     if user_id is not None:
         async with shared.database.connection() as connection:
-            allowed = await list_passkeys(connection, user_id)
-    if party is None or (user_id is not None and not allowed):
+            passkeys = await list_passkeys(connection, user_id)
+    if party is None or (user_id is not None and not passkeys):
         return None
     challenge = make_challenge()
     state = PasskeyRequest(challenge, user_id, int(time.time()))
-    options = make_request_options(party, allowed, challenge)
+    options = make_request_options(party, passkeys, challenge)
     return PasskeyOffer(options, seal_state(shared.sealing_key, state, form_key))
 
 
@@ -63,10 +63,10 @@ async def check_passkey(request: Request, form: PostedForm, form_key: bytes, use
         raise FactorRefused(FactorReason.EXPIRED)
     address = address_subject(client_address(request.scope, shared.settings.trusted_proxies))
     async with shared.database.transaction() as connection:
-        allowed = await take_attempt(connection, "passkey from", address, ATTEMPTS, WINDOW_SECONDS)
-    if not allowed.admitted:
+        verdict = await take_attempt(connection, "passkey from", address, ATTEMPTS, WINDOW_SECONDS)
+    if not verdict.admitted:
         log_refusal("login_limit", address)
-        raise FactorRefused(FactorReason.TOO_MANY_ATTEMPTS, allowed.retry_after)
+        raise FactorRefused(FactorReason.TOO_MANY_ATTEMPTS, verdict.retry_after)
     await use_challenge(request, state.challenge)
     try:
         async with shared.database.transaction() as connection:

@@ -58,7 +58,7 @@ async def _fetch_usable(request: Request, user_id: int) -> User:
     return user
 
 
-async def _page(request: Request, next_path: str, refused: FactorRefused | None = None) -> Response:
+async def _page(request: Request, next_path: str, refusal: FactorRefused | None = None) -> Response:
     """Raise NotFound where browsers have no passkeys."""
     key = guest_key(request)
     offer = await offer_passkey(request, key, None)
@@ -66,7 +66,7 @@ async def _page(request: Request, next_path: str, refused: FactorRefused | None 
         raise NotFound("Page")
     proof = hidden_token(form_token(key, _FORM))
     return ask_factor(
-        request, "passkey_login.html", refused, action=PASSKEY, next=next_path, proof=proof, passkey=offer
+        request, "passkey_login.html", refusal, action=PASSKEY, next=next_path, proof=proof, passkey=offer
     )
 
 

@@ -16,10 +16,10 @@ async def check_current_password(request: Request, user: User, password: str) ->
     """Count the attempt and compare the password. Raise FactorRefused."""
     shared, subject = services(request), account_subject(request, user.email)
     async with shared.database.transaction() as connection:
-        allowed = await take_attempt(connection, *subject, FAILURES, WINDOW_SECONDS, slowing=True)
-    if not allowed.admitted:
+        attempt = await take_attempt(connection, *subject, FAILURES, WINDOW_SECONDS, slowing=True)
+    if not attempt.admitted:
         log_refusal("login_limit", user_id=user.id)
-        raise FactorRefused(FactorReason.TOO_MANY_ATTEMPTS, allowed.retry_after)
+        raise FactorRefused(FactorReason.TOO_MANY_ATTEMPTS, attempt.retry_after)
     verdict = await shared.passwords.verify(user.password_hash, password)
     if not verdict.matches:
         log_refusal("password_refused", user_id=user.id)

@@ -22,7 +22,7 @@ from headwater.sources.titles import format_title
 MOST_ROWS = 1_000
 LONGEST_ADDRESS = 2_048
 COLUMNS = ("address", "source", "campaign", "adset", "ad", "keyword")
-_ALSO = {
+_COLUMN_SYNONYMS = {
     "url": "address",
     "link": "address",
     "page": "address",
@@ -131,7 +131,7 @@ def _read_head(lines: list[tuple[int, list[str]]]) -> tuple[Sequence[str], list[
     if not lines:
         return COLUMNS, lines
     line, cells = lines[0]
-    names = [_ALSO.get(cell.lower(), cell.lower()) for cell in cells]
+    names = [_COLUMN_SYNONYMS.get(cell.lower(), cell.lower()) for cell in cells]
     if "address" not in names:
         return COLUMNS, lines
     for cell, name in zip(cells, names, strict=True):

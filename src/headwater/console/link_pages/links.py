@@ -80,8 +80,8 @@ async def _show(request: Request, template: str) -> Response:
     form = read_link_form(request)
     async with services(request).database.connection() as connection:
         inside = await enter(connection, request, visitor)
-        latest = await fetch_latest_values(connection, inside.space.id)
-        link = await _build(connection, inside.space, form, latest)
+        latest_values = await fetch_latest_values(connection, inside.space.id)
+        link = await _build(connection, inside.space, form, latest_values)
     base = f"{HOME}/spaces/{inside.space.id}"
     return render(
         request,
@@ -91,7 +91,7 @@ async def _show(request: Request, template: str) -> Response:
         form=form,
         errors=form.errors,
         link=link,
-        latest=latest,
+        latest=latest_values,
         base=base,
         page_path=f"{base}/links",
         longest_code=qr_code.LONGEST,
@@ -136,7 +136,7 @@ def read_link_form(request: Request) -> LinkForm:
 
 
 async def _build(
-    connection: AsyncConnection, space: Space, form: LinkForm, latest: LatestValues
+    connection: AsyncConnection, space: Space, form: LinkForm, latest_values: LatestValues
 ) -> BuiltLink | None:
     """Return None for an incomplete or invalid form."""
     if not form.is_complete:
@@ -145,7 +145,7 @@ async def _build(
     text = build_link(form.address, form.parts)
     visit = explain_visit(text, None, *rules)
     hosts = [*space.own_domains, *await fetch_own_hosts(connection, space.id)]
-    notes = check_link(form.address, form.parts, visit, rules.names, latest.of("campaign"))
+    notes = check_link(form.address, form.parts, visit, rules.names, latest_values.of("campaign"))
     return BuiltLink(text, visit, [*notes, *check_host(text, hosts)])
 
 

@@ -75,7 +75,7 @@ def describe(arrival: Arrival, space: Space, base: str) -> ArrivalLine:
         case "duplicates":
             parts |= _duplicate(values, space, base)
         case "rejected":
-            parts |= _rejected(values, base)
+            parts |= _rejection(values, base)
         case "bots":
             parts |= _bots(values)
         case _:
@@ -137,7 +137,7 @@ def _duplicate(values: Mapping[str, Any], space: Space, base: str) -> dict[str, 
     }
 
 
-def _rejected(values: Mapping[str, Any], base: str) -> dict[str, Any]:
+def _rejection(values: Mapping[str, Any], base: str) -> dict[str, Any]:
     reason = _REJECTIONS.get(values["reason"], values["reason"])
     return {
         "title": _KINDS.get(values["kind"], "Something"),

@@ -24,7 +24,7 @@ queries = Queries(__name__, "arrivals.sql")
 
 MINUTES = 30
 ON_SITE_MINUTES = 5
-MOST = 50
+MOST_ARRIVALS = 50
 """Latest items read per kind, and listed in total."""
 MOST_COUNTED = 2_000
 """Latest page views and latest events counted by minute."""
@@ -80,7 +80,7 @@ class ArrivalsSnapshot(Struct, frozen=True):
         """Return arrivals of a choice of KINDS; all for an unknown one."""
         kinds = KINDS.get(choice)
         arrivals = [arrival for arrival in self.arrivals if kinds is None or arrival.kind in kinds]
-        return arrivals[:MOST]
+        return arrivals[:MOST_ARRIVALS]
 
 
 @dataclass
@@ -92,26 +92,26 @@ class _Kept:
 
 class ArrivalsFeed:
     def __init__(self) -> None:
-        self._kept: dict[int, _Kept] = {}
+        self._snapshots: dict[int, _Kept] = {}
         self._locks: dict[int, asyncio.Lock] = {}
 
     async def fetch(self, connection: AsyncConnection, space_id: int) -> ArrivalsSnapshot:
         """Return a snapshot at most FRESH_SECONDS old. Concurrent callers wait for one build."""
         async with self._locks.setdefault(space_id, asyncio.Lock()):
-            cached, current_time = self._kept.get(space_id), time.monotonic()
-            if cached is not None and current_time - cached.checked_at < FRESH_SECONDS:
-                return cached.snapshot
+            cache_entry, current_time = self._snapshots.get(space_id), time.monotonic()
+            if cache_entry is not None and current_time - cache_entry.checked_at < FRESH_SECONDS:
+                return cache_entry.snapshot
             until = datetime.now(UTC)
             tag = await _fetch_tag(connection, space_id, until)
-            is_same = cached is not None and cached.snapshot.tag == tag
-            if cached is not None and is_same and current_time - cached.made_at < OLDEST_SECONDS:
-                cached.checked_at = current_time
-                return cached.snapshot
+            is_same = cache_entry is not None and cache_entry.snapshot.tag == tag
+            if cache_entry is not None and is_same and current_time - cache_entry.made_at < OLDEST_SECONDS:
+                cache_entry.checked_at = current_time
+                return cache_entry.snapshot
             snapshot = await fetch_snapshot(connection, space_id, until, tag)
-            if len(self._kept) >= MOST_SPACES:
-                self._kept.clear()
+            if len(self._snapshots) >= MOST_SPACES:
+                self._snapshots.clear()
                 self._locks = {space_id: self._locks[space_id]}
-            self._kept[space_id] = _Kept(snapshot, current_time, current_time)
+            self._snapshots[space_id] = _Kept(snapshot, current_time, current_time)
             return snapshot
 
 
@@ -139,7 +139,7 @@ async def fetch_snapshot(
         "space_id": space_id,
         "since": until - timedelta(minutes=MINUTES),
         "until": until,
-        "most": MOST,
+        "most": MOST_ARRIVALS,
         "most_counted": MOST_COUNTED,
         "most_touchpoints": MOST_TOUCHPOINTS,
     }

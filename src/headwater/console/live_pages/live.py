@@ -13,7 +13,14 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from headwater.console.live_pages.arrival_lines import describe
-from headwater.console.live_pages.arrivals import KINDS, MINUTES, MOST, ArrivalsFeed, ArrivalsSnapshot, Minute
+from headwater.console.live_pages.arrivals import (
+    KINDS,
+    MINUTES,
+    MOST_ARRIVALS,
+    ArrivalsFeed,
+    ArrivalsSnapshot,
+    Minute,
+)
 from headwater.console.pages import render
 from headwater.console.visitor import HOME, enter, read_space_id, require_visitor
 from headwater.database.pool import confine
@@ -102,7 +109,7 @@ def _values(space: Space, snapshot: ArrivalsSnapshot, choice: str) -> dict[str, 
         "snapshot": snapshot,
         "lines": [describe(arrival, space, base) for arrival in snapshot.of(choice)],
         "zone": space.timezone,
-        "most": MOST,
+        "most": MOST_ARRIVALS,
         "window": MINUTES,
         "height": BAR_HEIGHT,
         "views": sum(minute.views for minute in snapshot.minutes),

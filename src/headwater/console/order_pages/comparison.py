@@ -35,7 +35,7 @@ from headwater.spaces.models import Space
 ROUTES = SpacePages("/order-comparison")
 FORM = "order comparison"
 MOST_MEGABYTES = 20
-SHOWN = 200
+MOST_SHOWN = 200
 """Orders that differ, shown on the page."""
 _IN_MEMORY = MEGABYTE
 _TITLES = {
@@ -93,11 +93,11 @@ def _read_list(file: IO[bytes], space: Space) -> OrderList:
     return read_order_list(source.judged(None, None), space, NO_CHOICES)
 
 
-def _read_days(form: PostedForm, listed: OrderList) -> tuple[date, date]:
+def _read_days(form: PostedForm, order_list: OrderList) -> tuple[date, date]:
     """Return the chosen days, by default the list's. Raise Invalid."""
     first, last = (_read_day(form, name) for name in ("first", "last"))
-    if listed.days is not None:
-        first, last = first or listed.days[0], last or listed.days[1]
+    if order_list.days is not None:
+        first, last = first or order_list.days[0], last or order_list.days[1]
     if first is None or last is None:
         rule = "Choose the first and the last day: the file has orders without a day."
         raise Invalid({"first" if first is None else "last": [rule]})
@@ -148,7 +148,7 @@ def _page(
         here=f"{HOME}/spaces/{inside.space.id}/order-comparison",
         base=f"{HOME}/spaces/{inside.space.id}",
         most=MOST_MEGABYTES,
-        shown=SHOWN,
+        shown=MOST_SHOWN,
         titles=_TITLES,
         figures=figures,
         first=form.text("first"),

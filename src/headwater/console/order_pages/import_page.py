@@ -49,9 +49,9 @@ _FORM = SentForm("import", Permission.WRITE_DATA)
 SPEND_CONSTANTS = ("platform", "currency", "timezone")
 """Spend fields that can be constant for all rows."""
 PREVIEWED = 5
-LISTED = 20
+MOST_LISTED = 20
 REFUSED_PAGE = 1000
-GONE = "The uploaded file no longer exists. Cancel the import, and upload the file again."
+FILE_GONE = "The uploaded file no longer exists. Cancel the import, and upload the file again."
 
 
 class FileHead(Struct, frozen=True):
@@ -170,14 +170,14 @@ async def _page(visit: PageVisit, status: int = 200, **values: Any) -> Response:
         "dates": DATES,
         "event_names": EVENT_NAMES,
         "has_time": KINDS[job.kind].times,
-        "known": _known(job, sample),
+        "known": _recognize_format(job, sample),
         "has_amount": bool(KINDS[job.kind].numbers),
         "separator": DELIMITERS.get(job.delimiter, ""),
         "notation": _unclear(job, typed or reading or guessed_reading, sample),
         "kept": REFUSED_KEPT.days,
         "former": await fetch_former(connection, space.id, job) if job.status == "checked" else None,
         "reasons": await count_reasons(connection, space.id, job.id) if job.refused else [],
-        "refused": await list_refused(connection, space.id, job.id, LISTED) if job.refused else [],
+        "refused": await list_refused(connection, space.id, job.id, MOST_LISTED) if job.refused else [],
         "orders": visit.path("/orders"),
         "here": visit.path(_path(visit)),
     }
@@ -189,13 +189,13 @@ def _read_sample(storage: Storage, job: ImportJob) -> FileHead:
         head = storage.read_head(job.file or "", min(HEAD_BYTES, job.bytes))
         columns, rows = sample_rows(head, job.dialect, is_whole_file=job.bytes <= HEAD_BYTES)
     except (OSError, BaseError):
-        return FileHead(problem=GONE)
+        return FileHead(problem=FILE_GONE)
     except UnreadableError as error:
         return FileHead(problem=str(error))
     return FileHead(columns, rows)
 
 
-def _known(job: ImportJob, sample: FileHead) -> str:
+def _recognize_format(job: ImportJob, sample: FileHead) -> str:
     """Return the format title of a recognized export of spend or orders; empty otherwise."""
     if job.kind == "orders":
         layout = recognize_layout(sample.columns)

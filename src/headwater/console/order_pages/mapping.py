@@ -32,7 +32,7 @@ from headwater.spaces.accounts.roles import Permission
 ROUTES = SpacePages("/orders/webhooks/{webhook_id}/mapping")
 SPARE_ROWS = 3
 """Empty rows at the end of each table."""
-LATEST = 20
+MOST_DELIVERIES = 20
 NEVER = "-"
 """Event name of an ignored topic, in the form."""
 USUAL_FIELDS = (
@@ -116,9 +116,9 @@ def _read_pairs(form: PostedForm) -> tuple[dict[str, str], Errors]:
         if topic.strip() and name:
             put(f"event.{topic.strip()}", "" if name == NEVER else name)
     rows = zip(form.texts("field"), form.texts("only"), form.texts("expression"), strict=False)
-    for name, only, text in rows:
+    for name, topic_text, text in rows:
         if name:
-            put(f"map.{name}@{only.strip()}" if only.strip() else f"map.{name}", text.strip())
+            put(f"map.{name}@{topic_text.strip()}" if topic_text.strip() else f"map.{name}", text.strip())
     for key in ("event", "topic", "signature_header", "test_orders"):
         if form.text(key).strip():
             put(key, form.text(key).strip())
@@ -135,7 +135,7 @@ async def _preview(visit: PageVisit, webhook: Webhook, settings: WebhookSettings
 
 
 async def _fetch_latest_kept(visit: PageVisit, webhook: Webhook) -> Delivery | None:
-    deliveries = await list_deliveries(visit.connection, visit.space.id, webhook.id, LATEST)
+    deliveries = await list_deliveries(visit.connection, visit.space.id, webhook.id, MOST_DELIVERIES)
     return next((delivery for delivery in deliveries if delivery.body is not None), None)
 
 
@@ -147,10 +147,10 @@ async def _page(visit: PageVisit, webhook: Webhook, pairs: dict[str, str], **val
         if key.startswith("event.")
     ]
     fields = [
-        MappingRow(name, text, only, rules.get(key, []))
+        MappingRow(name, text, topic, rules.get(key, []))
         for key, text in pairs.items()
         if key.startswith("map.")
-        for name, _, only in [key[4:].partition("@")]
+        for name, _, topic in [key[4:].partition("@")]
     ]
     spare = [MappingRow("", "") for _ in range(SPARE_ROWS)]
     common: dict[str, Any] = {

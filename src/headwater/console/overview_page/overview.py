@@ -24,7 +24,7 @@ from headwater.console.report_pages.basis import choose_basis, conversions_title
 from headwater.console.report_pages.charts.chart_notes import LONGEST, ChartNotes, read_chart_notes
 from headwater.console.report_pages.completeness import load_note
 from headwater.console.report_pages.events import EventLister, ListChoices
-from headwater.console.report_pages.report_page import REFUSED, ReportPage, open_page
+from headwater.console.report_pages.report_page import REFUSALS, ReportPage, open_page
 from headwater.console.report_pages.time_steps import TimeSteps, choose_step, list_chart_queries
 from headwater.console.report_pages.view import ReportView
 from headwater.console.tables import Table
@@ -66,7 +66,7 @@ class OverviewQueries:
     """The reports of the first page's tiles and sources."""
 
     def __init__(self, space: Space, view: ReportView, current_time: datetime) -> None:
-        self._space, self._view, self._now = space, view, current_time
+        self._space, self._view, self._current_time = space, view, current_time
         self.basis = choose_basis(view)
         self.has_costs = {text.partition(":")[0] for text in view.only} <= {*FILTER_GROUPS}
         self._has_visits = Measure.VISITS in self.basis.columns
@@ -83,7 +83,7 @@ class OverviewQueries:
         measures = tuple(
             dict.fromkeys((self.basis.credited, self.basis.whole, *conversion_measures, *tile_measures))
         )
-        query = self._view.report(self._space, self._now, measures, (Group.PLATFORM, Group.SOURCE))
+        query = self._view.report(self._space, self._current_time, measures, (Group.PLATFORM, Group.SOURCE))
         return replace(query, limit=MOST_ROWS)
 
     def source_queries(self) -> dict[str, ReportQuery]:
@@ -93,13 +93,13 @@ class OverviewQueries:
             queries["before"] = _query_before(queries["current"], self.basis.credited)
         if self._has_visits:
             measures, groups = (Measure.CONVERSION_RATE,), (Group.PLATFORM,)
-            queries["rates"] = self._view.report(self._space, self._now, measures, groups)
+            queries["rates"] = self._view.report(self._space, self._current_time, measures, groups)
         return queries
 
     def csv(self) -> ReportQuery:
         """Raise Invalid for bad input."""
         columns, limit = self.basis.columns, str(MOST_ROWS)
-        return self._view.report(self._space, self._now, columns, (Group.SOURCE,), limit=limit)
+        return self._view.report(self._space, self._current_time, columns, (Group.SOURCE,), limit=limit)
 
     async def fetch_costs(
         self, connection: AsyncConnection, group: Group = Group.PLATFORM
@@ -107,7 +107,7 @@ class OverviewQueries:
         """Return None with filters that spend lacks. Raise Invalid and ReportRefused."""
         if not self.has_costs:
             return None
-        query = self._view.spend(self._space, self._now, group, MOST_ROWS)
+        query = self._view.spend(self._space, self._current_time, group, MOST_ROWS)
         query = replace(query, by_company=self._view.query_mode == "company")  # like revenue, unlike Ads
         return await query_spend(connection, self._space.id, query)
 
@@ -230,7 +230,7 @@ async def render_overview(page: ReportPage) -> Response:
     content = problem = None
     try:
         content = await page.load(loader.load)
-    except REFUSED as error:
+    except REFUSALS as error:
         problem = error
     chooses = page.shared is not None or bool(page.request.url.query)
     if content is not None and is_space_empty(content.report) and not chooses:
@@ -238,7 +238,7 @@ async def render_overview(page: ReportPage) -> Response:
     note = None if problem else await load_note(page)
     return page.render(
         "overview.html",
-        read_bar(page.space, page.view, page.path, also=_kept(loader.pairs)),
+        read_bar(page.space, page.view, page.path, page_choices=_drop_opened(loader.pairs)),
         problem,
         page=content,
         loader=loader,
@@ -254,7 +254,7 @@ async def render_overview(page: ReportPage) -> Response:
     )
 
 
-def _kept(pairs: Mapping[str, str | Sequence[str]]) -> dict[str, str | Sequence[str]]:
+def _drop_opened(pairs: Mapping[str, str | Sequence[str]]) -> dict[str, str | Sequence[str]]:
     """Return the choices that links of the filters keep: not the opened rows."""
     return {name: value for name, value in pairs.items() if name != OPEN}
 

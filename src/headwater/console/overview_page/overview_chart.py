@@ -111,10 +111,10 @@ def _read_costs(tile: Tile, steps: TimeSteps, costs: CostReport) -> _Numbers:
     def by_step(report: CostReport) -> dict[str, Figure]:
         return {row.key or "": getattr(row.figures, tile.figure) for row in report.rows}
 
-    former: _Values = {}
+    compared_values: _Values = {}
     if costs.comparable is not None:
-        former = steps.align(by_step(costs.comparable), costs.comparable.span, tile.empty)
-    return _Numbers(costs.currency, by_step(costs), former, {})
+        compared_values = steps.align(by_step(costs.comparable), costs.comparable.span, tile.empty)
+    return _Numbers(costs.currency, by_step(costs), compared_values, {})
 
 
 def _single(tile: Tile, numbers: _Numbers, keys: Sequence[str]) -> list[Series]:

@@ -131,13 +131,13 @@ class SourceTable:
         """Yield each source with its platform, also those with credit in the previous period only."""
         current, before = self._reports.current, self._reports.before
         previous = _read_keys(before, self._basis.credited)
-        listed: set[_Keys] = set()
+        listed_keys: set[_Keys] = set()
         for row in current.rows:
             source = self._read("", row, self._basis.credited, Measure.CREDITED_CONVERSIONS)
-            listed.add(_get_keys(row))
+            listed_keys.add(_get_keys(row))
             yield self._name_source(source, row, previous)
         for row in before.rows if before else ():
-            if _get_keys(row) not in listed:
+            if _get_keys(row) not in listed_keys:
                 yield self._name_source(SourceRow(""), row, previous)
 
     def _name_source(
@@ -159,12 +159,12 @@ class SourceTable:
             read_row.visits, read_row.rate = read(Measure.VISITS), read(Measure.CONVERSION_RATE)
         return read_row
 
-    def _list_totals(self, rest: list[SourceRow]) -> Iterator[SourceRow]:
+    def _list_totals(self, smaller_rows: list[SourceRow]) -> Iterator[SourceRow]:
         report, costs = self._reports.current, self._reports.costs
-        if rest:
-            joined_row = _join("", f"{len(rest)} more sources", rest)
+        if smaller_rows:
+            joined_row = _join("", f"{len(smaller_rows)} more sources", smaller_rows)
             joined_row.no_rate = _SEVERAL
-            spent_figures = [row.costs.spent for row in rest if row.costs]
+            spent_figures = [row.costs.spent for row in smaller_rows if row.costs]
             joined_row.costs = (
                 CostFigures(add_up_all(spent_figures), has_ratios=False) if spent_figures else None
             )
@@ -200,13 +200,13 @@ class SourceTable:
         cells.append(Cell(write(Measure.REVENUE, row.spend, _NO_SPEND)))
         no_roas = NOT_COMPARABLE if row.spend else _NO_SPEND
         cells.append(Cell(write(figures.RATIO, row.costs.roas if row.costs else None, no_roas)))
-        link = self._view.narrowed(row.only).link(f"{self._base}/channels") if row.only else ""
+        link = self._view.narrow(row.only).link(f"{self._base}/channels") if row.only else ""
         return Row(Cell(row.title, link), tuple(cells), depth, row.key, toggle, is_open)
 
     def _link_events(self, row: SourceRow) -> str:
         if not row.only:
             return ""
-        return self._view.behind(f"{self._base}/events", "credited", {}, (*self._view.only, row.only))
+        return self._view.link_events(f"{self._base}/events", "credited", {}, (*self._view.only, row.only))
 
 
 def _read_keys(report: ReportResult | None, measure: Measure) -> dict[_Keys, Figure]:

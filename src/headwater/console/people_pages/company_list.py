@@ -32,12 +32,12 @@ from headwater.reports.query import Measure
 
 queries = Queries(__name__, "company_list.sql")
 
-MOST = 1000
+MOST_COUNTED = 1000
 """Maximum contacts and events counted for a company."""
 
 
 class CompanySummary(Struct, frozen=True):
-    """A company with counts up to MOST, and the revenue of the counted events."""
+    """A company with counts up to MOST_COUNTED, and the revenue of the counted events."""
 
     id: int
     name: str
@@ -72,7 +72,7 @@ async def show_companies(request: Request) -> Response:
         figures=figures,
         revenue=Measure.REVENUE,
         longest=LONGEST,
-        most=MOST,
+        most=MOST_COUNTED,
         first=position is None,
         base=f"{HOME}/spaces/{space.id}",
     )
@@ -86,7 +86,7 @@ async def fetch_companies(
         "ids": list(ids),
         "order": ORDER_NAME,
         "sales": [*SALES_EVENTS],
-        "most": MOST,
+        "most": MOST_COUNTED,
     }
     cursor = connection.cursor(row_factory=class_row(CompanySummary))
     return await fetch_all(cursor, queries["rows"], values)

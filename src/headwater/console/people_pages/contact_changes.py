@@ -38,7 +38,7 @@ ERASED = (
     "requests to ad platforms about its events, and their responses",
     "warnings about its events, and webhook deliveries and exports that contain it",
 )
-KEPT = (
+KEPT_DATA = (
     "the contact's id, when it was created, and its company",
     "events: names, times, amounts, order and idempotency keys, URLs; so reports don't change",
     "touchpoints with their campaigns, keywords, landing pages and URLs",
@@ -97,7 +97,7 @@ async def show_erasure(request: Request) -> Response:
         erasure=erasure,
         contact_id=contact_id,
         erased=ERASED,
-        kept=KEPT,
+        kept=KEPT_DATA,
         here=contact_path(inside.space.id, contact_id),
         base=f"{HOME}/spaces/{inside.space.id}",
     )

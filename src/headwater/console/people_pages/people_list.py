@@ -34,7 +34,7 @@ LONGEST = 320
 """Maximum characters of a search; no e-mail address is longer."""
 SHORTEST_PART = 2
 _MOST_DIGITS = 18
-_EXACT = ("tracking_id", "trk_token", "fingerprint")
+_EXACT_KINDS = ("tracking_id", "trk_token", "fingerprint")
 
 
 class PersonRow(Struct, frozen=True):
@@ -79,7 +79,9 @@ async def search(connection: AsyncConnection, space: Space, text: str) -> Search
     """Return at most PER_PAGE contacts and companies."""
     text = " ".join(text.split())[:LONGEST]
     ids = list(
-        dict.fromkeys([*await _exact(connection, space, text), *await _beginning(connection, space.id, text)])
+        dict.fromkeys(
+            [*await _find_exact(connection, space, text), *await _beginning(connection, space.id, text)]
+        )
     )[:PER_PAGE]
     if not ids and len(text) >= SHORTEST_PART and "@" not in text:
         ids = await _parts(connection, space.id, text)
@@ -104,9 +106,9 @@ async def fetch_people(connection: AsyncConnection, space_id: int, ids: Sequence
     return await fetch_all(cursor, queries["rows"], values)
 
 
-async def _exact(connection: AsyncConnection, space: Space, text: str) -> list[int]:
+async def _find_exact(connection: AsyncConnection, space: Space, text: str) -> list[int]:
     """Search by id and exact identifiers."""
-    identifiers = [("email", text.lower()), *((kind, text) for kind in _EXACT)]
+    identifiers = [("email", text.lower()), *((kind, text) for kind in _EXACT_KINDS)]
     phones = {text, text.replace(" ", ""), read_phone(text, space.phone_region) or text}
     identifiers += [("phone", phone) for phone in sorted(phones)]
     values = {

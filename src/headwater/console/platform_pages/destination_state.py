@@ -52,10 +52,10 @@ def describe_lag(waiting: Waiting) -> str:
         return "nothing"
     number = f"{MOST_COUNTED:,}+" if waiting.number >= MOST_COUNTED else f"{waiting.number:,}"
     lag = waiting.lag_seconds or 0
-    return f"{number}, the longest for {_long(int(lag))}" if lag >= 1 else number
+    return f"{number}, the longest for {_write_duration(int(lag))}" if lag >= 1 else number
 
 
-def _long(seconds: int) -> str:
+def _write_duration(seconds: int) -> str:
     if seconds < 2 * 3600:
         return wait_text(max(1, seconds))
     hours = seconds // 3600

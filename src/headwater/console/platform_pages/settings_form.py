@@ -71,22 +71,25 @@ def secret_fields(platform: AccountKind) -> list[SettingField]:
         SettingField(
             SECRET + name,
             make_label(name),
-            about,
+            description,
             "",
             FieldGroup.ACCOUNT,
             name not in platform.optional_secrets,
             "",
         )
-        for name, about in platform.secrets.items()
+        for name, description in platform.secrets.items()
     ]
 
 
 def read_settings(
-    form: PostedForm, platform: AccountKind, stored: Mapping[str, Any], asks: Callable[[FieldGroup], bool]
+    form: PostedForm,
+    platform: AccountKind,
+    stored_settings: Mapping[str, Any],
+    asks: Callable[[FieldGroup], bool],
 ) -> dict[str, Any]:
     """Return typed values for the form's fields, stored values for others."""
-    settings = dict(stored)
-    for field in setting_fields(platform, stored):
+    settings = dict(stored_settings)
+    for field in setting_fields(platform, stored_settings):
         if asks(field.group):
             name = field.name.removeprefix(SETTING)
             text = form.text(field.name).strip()
@@ -113,36 +116,40 @@ def _worded(name: str, rule: str) -> str:
 
 
 def describe_field(
-    name: str, schema: Mapping[str, Any], values: Mapping[str, Any], group: FieldGroup, needed: bool = False
+    name: str,
+    schema: Mapping[str, Any],
+    values: Mapping[str, Any],
+    group: FieldGroup,
+    is_required: bool = False,
 ) -> SettingField:
     """Return the field of a setting with a JSON schema."""
     kinds = [schema, *cast("list[dict[str, Any]]", schema.get("anyOf", []))]
     empty: list[Any] = []
-    allowed: list[Any] = next((kind["enum"] for kind in kinds if "enum" in kind), empty)
+    choices: list[Any] = next((kind["enum"] for kind in kinds if "enum" in kind), empty)
     examples: list[Any] = next((kind["examples"] for kind in kinds if "examples" in kind), [""])
-    about, value = str(schema.get("description", "")), values.get(name, schema.get("default"))
+    description, value = str(schema.get("description", "")), values.get(name, schema.get("default"))
     is_switch, is_list = schema.get("type") == "boolean", schema.get("type") == "array"
     if name == VERSION:
         # A typed default would be stored, and would keep the account at this version.
-        about += f" Empty: {schema['default']}, and newer versions after updates."
+        description += f" Empty: {schema['default']}, and newer versions after updates."
         value = values.get(name)
     elif is_list:
         value = "\n".join(value or ())
     return SettingField(
         SETTING + name,
         make_label(name),
-        about,
+        description,
         str(examples[0]),
         group,
-        needed,
+        is_required,
         _YES if value is True else "" if value is None or value is False else str(value),
-        tuple((value, _CHOICES.get((name, value), str(value))) for value in allowed),
+        tuple((value, _CHOICES.get((name, value), str(value))) for value in choices),
         is_switch,
         is_list,
     )
 
 
-def _group(platform: AccountKind, name: str, needed: bool) -> FieldGroup:
-    if needed or name == getattr(platform, "test_code", None):
+def _group(platform: AccountKind, name: str, is_required: bool) -> FieldGroup:
+    if is_required or name == getattr(platform, "test_code", None):
         return FieldGroup.ACCOUNT
     return FieldGroup.CONDITION if name.startswith(_CONDITIONS) else FieldGroup.ADVANCED

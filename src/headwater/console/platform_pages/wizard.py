@@ -145,7 +145,7 @@ async def post_account(visit: PageVisit) -> Response:
     if secrets := read_secrets(visit.form, platform):
         body["secrets"] = secrets
     await _change(visit, row, body)
-    return _next(visit, row, "events")
+    return _redirect_next(visit, row, "events")
 
 
 async def _change(visit: PageVisit, row: DestinationRow, body: dict[str, Any]) -> None:
@@ -153,10 +153,11 @@ async def _change(visit: PageVisit, row: DestinationRow, body: dict[str, Any]) -
     await destinations.change_destination(visit.connection, visit.space.id, row.id, body, key, as_text=True)
 
 
-def _differ(settings: dict[str, Any], stored: dict[str, Any]) -> bool:
+def _differ(settings: dict[str, Any], stored_settings: dict[str, Any]) -> bool:
     """Compare settings. Equal ones aren't written because a change clears the last test."""
     return any(
-        str("" if value is None else value) != str("" if stored.get(name) is None else stored[name])
+        str("" if value is None else value)
+        != str("" if stored_settings.get(name) is None else stored_settings[name])
         for name, value in settings.items()
     )
 
@@ -212,7 +213,7 @@ async def post_events(visit: PageVisit) -> Response:
     if _differ(typed.settings, row.settings):
         body["settings"] = typed.settings
     await _change(visit, row, body)
-    return _next(visit, row, "test")
+    return _redirect_next(visit, row, "test")
 
 
 def _typed_events(visit: PageVisit, row: DestinationRow) -> DestinationRow:
@@ -283,7 +284,7 @@ async def post_test(request: Request) -> Response:
 _PAGES.add("/test", post_test, "POST")
 
 
-def _next(visit: PageVisit, row: DestinationRow, step: str) -> Response:
+def _redirect_next(visit: PageVisit, row: DestinationRow, step: str) -> Response:
     if _is_step(visit):
         return visit.redirect(f"/platforms/{row.id}/{step}?{CONNECTING}")
     return visit.redirect(f"/platforms/{row.id}", FlashMessage.SETTINGS_SAVED)

@@ -171,14 +171,14 @@ def read_bar(
     view: ReportView,
     path: str,
     *,
-    without: frozenset[str] = frozenset(),
-    also: Mapping[str, str | Sequence[str]] | None = None,
+    absent_choices: frozenset[str] = frozenset(),
+    page_choices: Mapping[str, str | Sequence[str]] | None = None,
     filters: tuple[Filter, ...] = (),
 ) -> ReportBar:
     """Build a page's bar. `without` names choices that the page lacks, `also` its own choices, which links
     keep, and `filters` the filters it sets itself.
     """
-    links, is_of_events = ChoiceLinks(view, path, also or {}), OF_TOUCHPOINTS in without
+    links, is_of_events = ChoiceLinks(view, path, page_choices or {}), OF_TOUCHPOINTS in absent_choices
     credit = (
         links.models(),
         links.menu("attribution_window", "Window", _WINDOWS),
@@ -188,35 +188,37 @@ def read_bar(
     return ReportBar(
         path,
         links.periods(),
-        None if "compare" in without else links.menu("compare", "Compared", COMPARISONS),
-        None if "conversion" in without else links.menu("conversion", "Conversions", _conversions(space)),
-        tuple(menu for menu in credit if menu.name not in without),
-        (*links.conversion_filter(space, without), *links.filters(space), *filters),
+        None if "compare" in absent_choices else links.menu("compare", "Compared", COMPARISONS),
+        None
+        if "conversion" in absent_choices
+        else links.menu("conversion", "Conversions", _conversions(space)),
+        tuple(menu for menu in credit if menu.name not in absent_choices),
+        (*links.conversion_filter(space, absent_choices), *links.filters(space), *filters),
         tuple(links.pairs),
         view.start_date[:10],
         view.end_date[:10],
         datetime.now(space.zone).date().isoformat(),
-        () if ONLY_PLACES in without else links.new_filters(of_events=is_of_events),
-        {str(group): _GROUP_TITLES.get(group, str(group)) for group in _typed_groups(without)},
+        () if ONLY_PLACES in absent_choices else links.new_filters(of_events=is_of_events),
+        {str(group): _GROUP_TITLES.get(group, str(group)) for group in _typed_groups(absent_choices)},
     )
 
 
-def _typed_groups(without: frozenset[str]) -> list[Group]:
-    if ONLY_PLACES in without:
+def _typed_groups(absent_choices: frozenset[str]) -> list[Group]:
+    if ONLY_PLACES in absent_choices:
         return [*PLACE_GROUPS]
-    is_of_events = OF_TOUCHPOINTS in without
+    is_of_events = OF_TOUCHPOINTS in absent_choices
     return [group for group in FILTER_GROUPS if not (is_of_events and group in OF_TOUCHES)]
 
 
 class ChoiceLinks(Struct, frozen=True):
     view: ReportView
     path: str
-    also: Mapping[str, str | Sequence[str]]
+    page_choices: Mapping[str, str | Sequence[str]]
 
     def menu(self, name: str, title: str, options: Mapping[Any, str]) -> Menu:
         choice: str = getattr(self.view, name)
         choices = tuple(
-            Choice(text, self._to(self.view.changed(**{name: str(option)})), option == choice)
+            Choice(text, self._link(self.view.change(**{name: str(option)})), option == choice)
             for option, text in options.items()
         )
         return Menu(name, title, options.get(choice) or choice, choices, _CREDIT_HINTS.get(name, ""))
@@ -230,18 +232,18 @@ class ChoiceLinks(Struct, frozen=True):
         )
         return replace(menu, choices=choices)
 
-    def conversion_filter(self, space: Space, without: frozenset[str]) -> tuple[Filter, ...]:
+    def conversion_filter(self, space: Space, absent_choices: frozenset[str]) -> tuple[Filter, ...]:
         """Return what counts as a conversion as a filter, unless it is sales."""
         conversion = self.view.conversion
-        if conversion == SALES or "conversion" in without:
+        if conversion == SALES or "conversion" in absent_choices:
             return ()
         title = conversion_title(space, conversion)
-        return (Filter(f"conversion: {title}", self._to(self.view.changed(conversion=SALES))),)
+        return (Filter(f"conversion: {title}", self._link(self.view.change(conversion=SALES))),)
 
     def own_menu(self, name: str, title: str, options: Mapping[Any, str], choice: str, usual: str) -> Menu:
         choices: list[Choice] = []
         for option, text in options.items():
-            parameters = {key: value for key, value in self.also.items() if key != name}
+            parameters = {key: value for key, value in self.page_choices.items() if key != name}
             if option != usual:
                 parameters[name] = str(option)
             choices.append(Choice(text, self.view.link(self.path, **parameters), option == choice))
@@ -252,7 +254,7 @@ class ChoiceLinks(Struct, frozen=True):
         choices = tuple(
             Choice(
                 text.capitalize(),
-                self._to(view.changed(period=text, start_date="", end_date="")),
+                self._link(view.change(period=text, start_date="", end_date="")),
                 text == view.period,
                 key,
             )
@@ -266,7 +268,7 @@ class ChoiceLinks(Struct, frozen=True):
 
     def _filter(self, space: Space, text: str) -> Filter:
         group, key = text.split(":", 1)
-        wider_view = self.view.changed(
+        wider_view = self.view.change(
             only=tuple(other_filter for other_filter in self.view.only if other_filter != text)
         )
         suggested_key = suggest_key(group, key)
@@ -274,10 +276,10 @@ class ChoiceLinks(Struct, frozen=True):
         if suggested_key is not None:
             suggestion = Choice(
                 filter_text(space, group, suggested_key),
-                self._to(wider_view.narrowed(f"{group}:{suggested_key}")),
+                self._link(wider_view.narrow(f"{group}:{suggested_key}")),
                 chosen=False,
             )
-        return Filter(filter_text(space, group, key), self._to(wider_view), suggestion)
+        return Filter(filter_text(space, group, key), self._link(wider_view), suggestion)
 
     def new_filters(self, *, of_events: bool) -> tuple[Choice, ...]:
         """Return one-click filters: new or returning customers, and channels unless filters apply to events.
@@ -287,19 +289,19 @@ class ChoiceLinks(Struct, frozen=True):
         if not of_events:
             texts |= {f"{Group.CHANNEL}:{key}": format_title(key) for key in CHANNELS}
         return tuple(
-            Choice(title[:1].upper() + title[1:], self._to(self.view.narrowed(text)), text in self.view.only)
+            Choice(title[:1].upper() + title[1:], self._link(self.view.narrow(text)), text in self.view.only)
             for text, title in texts.items()
         )
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
         pairs = self.view.pairs
-        for name, value in self.also.items():
+        for name, value in self.page_choices.items():
             pairs += [(name, text) for text in ([value] if isinstance(value, str) else value)]
         return pairs
 
-    def _to(self, view: ReportView) -> str:
-        return view.link(self.path, **self.also)
+    def _link(self, view: ReportView) -> str:
+        return view.link(self.path, **self.page_choices)
 
 
 def model_title(name: str) -> str:

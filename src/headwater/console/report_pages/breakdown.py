@@ -48,7 +48,7 @@ class Breakdown:
         self._view = view
         self.opened = [_read(text) for text in dict.fromkeys(opened)][:MOST_OPEN]
 
-    def wanted(self) -> list[Place]:
+    def list_open_places(self) -> list[Place]:
         """Return open rows with open parents, outer rows first."""
         opened_places: list[Place] = [()]
         for opened_place in sorted(self.opened, key=len):
@@ -58,21 +58,23 @@ class Breakdown:
 
     def filters(self, path: Place) -> tuple[str, ...]:
         conditions = (f"{group}:{key or ''}" for group, key in zip(LEVELS, path, strict=False))
-        return self._view.narrowed(*conditions).only
+        return self._view.narrow(*conditions).only
 
-    def rows(self, outermost: ReportResult, within: Mapping[Place, ReportResult]) -> list[BreakdownRow]:
+    def rows(
+        self, outermost: ReportResult, inner_reports: Mapping[Place, ReportResult]
+    ) -> list[BreakdownRow]:
         """Return rows in order; `within` has the reports of open rows."""
 
-        def below(path: Place, report: ReportResult) -> list[BreakdownRow]:
+        def list_rows(path: Place, report: ReportResult) -> list[BreakdownRow]:
             rows: list[BreakdownRow] = []
             for row in report.rows:
                 row_path = (*path, row.keys[0].value)
-                inner_report = within.get(row_path)
+                inner_report = inner_reports.get(row_path)
                 rows.append(self._row(row_path, row, inner_report))
-                rows += below(row_path, inner_report) if inner_report else []
+                rows += list_rows(row_path, inner_report) if inner_report else []
             return rows
 
-        return below((), outermost)
+        return list_rows((), outermost)
 
     def _row(self, path: Place, row: ReportRow, inner: ReportResult | None) -> BreakdownRow:
         other_places = [opened_place for opened_place in self.opened if opened_place[: len(path)] != path]

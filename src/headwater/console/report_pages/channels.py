@@ -29,7 +29,7 @@ from headwater.console.report_pages.charts.chart_notes import LONGEST, ChartNote
 from headwater.console.report_pages.completeness import load_note
 from headwater.console.report_pages.course import Course, CourseChart
 from headwater.console.report_pages.figures import Change
-from headwater.console.report_pages.report_page import REFUSED, ReportPage, open_page
+from headwater.console.report_pages.report_page import REFUSALS, ReportPage, open_page
 from headwater.console.report_pages.view import ReportView
 from headwater.console.visitor import HOME
 from headwater.reports.engine.measures import Figure
@@ -133,20 +133,20 @@ class ChannelReports:
         self._space, self._view, self._breakdown = space, view, breakdown
         self._with_notes = with_notes
         self.basis = choose_basis(view)
-        self._now = datetime.now(UTC)
+        self._current_time = datetime.now(UTC)
 
     async def load(self, connection: AsyncConnection) -> ChannelContent:
         """Load one snapshot. Raise Invalid and ReportTooLarge."""
         by_channel = self._query(LEVELS[0])
         course = Course(self.basis, by_channel, self._space)
-        places = self._breakdown.wanted()
+        places = self._breakdown.list_open_places()
         queries = [by_channel, *course.queries]
         queries += [
             self._query(LEVELS[len(index)], only=[*self._breakdown.filters(index)]) for index in places
         ]
         if self._view.is_monetary:
             by_customer = self._view.report(
-                self._space, self._now, tuple(CUSTOMER_COLUMNS), (Group.CUSTOMER,)
+                self._space, self._current_time, tuple(CUSTOMER_COLUMNS), (Group.CUSTOMER,)
             )
             queries.append(by_customer)
         first, *other_reports = await query_reports(connection, self._space.id, queries)
@@ -172,19 +172,19 @@ class ChannelReports:
 
     def _query(self, group: Group, **changes: list[str]) -> ReportQuery:
         measures = self.basis.measures
-        return self._view.report(self._space, self._now, measures, (group,), **changes)
+        return self._view.report(self._space, self._current_time, measures, (group,), **changes)
 
     def _headlines(self, first: ReportResult, course: Course, by_step: ReportResult) -> tuple[Headline, ...]:
         row = get_total_row(first)
         titles = title_columns(self._space, self._view)
         return tuple(
             Headline(
-                replace(about, title=titles.get(about.measure, about.title)),
-                row.figures[FigureColumn(about.measure)],
-                figures.change(row, FigureColumn(about.measure)),
-                course.sparkline(about.measure, by_step),
+                replace(headline, title=titles.get(headline.measure, headline.title)),
+                row.figures[FigureColumn(headline.measure)],
+                figures.change(row, FigureColumn(headline.measure)),
+                course.sparkline(headline.measure, by_step),
             )
-            for about in self.basis.headlines
+            for headline in self.basis.headlines
         )
 
     def _unattributed(self, report: ReportResult, course: Course, by_step: ReportResult) -> Headline | None:
@@ -210,7 +210,7 @@ async def render_channels(page: ReportPage) -> Response:
     content = problem = None
     try:
         content = await page.load(reports.load)
-    except REFUSED as error:
+    except REFUSALS as error:
         problem = error
     chooses = page.shared is not None or bool(page.request.url.query)
     if content is not None and is_space_empty(content.report) and not chooses:

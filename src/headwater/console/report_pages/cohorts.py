@@ -22,7 +22,7 @@ from headwater.console.report_pages.bar import ONLY_PLACES, ChoiceLinks, model_t
 from headwater.console.report_pages.breakdown import title
 from headwater.console.report_pages.cohort_places import CohortPlace, list_places
 from headwater.console.report_pages.csv_file import csv_response
-from headwater.console.report_pages.report_page import REFUSED, ReportPage, open_page
+from headwater.console.report_pages.report_page import REFUSALS, ReportPage, open_page
 from headwater.console.report_pages.view import ReportView, SharedView
 from headwater.console.visitor import HOME
 from headwater.http.inputs.fields import one_of
@@ -187,7 +187,7 @@ class CohortReports:
             self._cell(cohort, since, highest) if cohort.new_customers else None
             for since in range(len(cohort.revenue))
         )
-        new = self._behind(cohort, 0, only="customer:new") if cohort.new_customers else ""
+        new = self._link_events(cohort, 0, only="customer:new") if cohort.new_customers else ""
         return CohortRow(
             cohort, format_month(cohort.month), new, tuple(cell for cell in cells if cell is not None)
         )
@@ -204,18 +204,18 @@ class CohortReports:
         return CohortCell(
             figures.figure(measure, value, self._page.space.currency),
             max(0, shade),
-            self._behind(cohort, since, **made_of) if has_events else "",
+            self._link_events(cohort, since, **made_of) if has_events else "",
             since < cohort.complete_months,
         )
 
-    def _behind(self, cohort: Cohort, since: int, only: str = "", **made_of: str) -> str:
+    def _link_events(self, cohort: Cohort, since: int, only: str = "", **made_of: str) -> str:
         """Return the link to the events of a cohort's month; for cumulative figures, of the latest month.
         Companies aren't filtered by `only`: a company has no first order.
         """
         first = months_after(cohort.month, since)
         last = months_after(first, 1) - timedelta(days=1)
         by_company = self._view.query_mode == "company"
-        events = self._view.changed(
+        events = self._view.change(
             period="",
             start_date=f"{first}",
             end_date=f"{last}",
@@ -232,13 +232,13 @@ class CohortReports:
 
     def _key(self, place: CohortPlace) -> KeyRow:
         group, of = place.group, place.of
-        narrowed = self._view.narrowed(f"{group}:{of.key or ''}")
-        opens = narrowed.link(self._page.path, **self.also) if group in _MAY_OPEN else ""
+        cohort_view = self._view.narrow(f"{group}:{of.key or ''}")
+        opens = cohort_view.link(self._page.path, **self.pairs) if group in _MAY_OPEN else ""
         name = title(group, GroupKey(of.key, of.label))
         return KeyRow(of, name, opens, _explain_no_spend(place), place.depth)
 
     @property
-    def also(self) -> dict[str, str]:
+    def pairs(self) -> dict[str, str]:
         group = {"group": str(self.group)} if self.group is not Group.SOURCE else {}
         return {**group, **({"figure": self.figure} if self.figure != CUMULATIVE else {})}
 
@@ -279,9 +279,9 @@ async def render_cohorts(page: ReportPage) -> Response:
     try:
         reports = CohortReports(page, view, *read_choices(page.query, page.space))
         content = await page.load(reports.load)
-    except REFUSED as error:
+    except REFUSALS as error:
         problem = error
-    links = ChoiceLinks(view, path, reports.also)
+    links = ChoiceLinks(view, path, reports.pairs)
     figures = {
         name: text
         for name, text in FIGURES.items()
@@ -293,7 +293,7 @@ async def render_cohorts(page: ReportPage) -> Response:
     )
     return page.render(
         "cohorts.html",
-        read_bar(page.space, view, path, without=_NOT_HERE, also=reports.also),
+        read_bar(page.space, view, path, absent_choices=_NOT_HERE, page_choices=reports.pairs),
         problem,
         page=content,
         menus=menus,
@@ -302,8 +302,8 @@ async def render_cohorts(page: ReportPage) -> Response:
         model=model_title(view.attribution_model).lower(),
         customers="companies and people" if view.query_mode == "company" else "people",
         Measure=Measure,
-        csv=view.link(f"{page.base}/cohorts.csv", **reports.also),
-        by_platform=view.link(path, **{**reports.also, "group": str(Group.PLATFORM)}),
+        csv=view.link(f"{page.base}/cohorts.csv", **reports.pairs),
+        by_platform=view.link(path, **{**reports.pairs, "group": str(Group.PLATFORM)}),
     )
 
 

@@ -15,7 +15,7 @@ from headwater.console.report_pages import figures
 from headwater.console.report_pages.bar import read_bar
 from headwater.console.report_pages.basis import choose_basis
 from headwater.console.report_pages.csv_file import csv_response
-from headwater.console.report_pages.report_page import REFUSED, ReportPage, open_page
+from headwater.console.report_pages.report_page import REFUSALS, ReportPage, open_page
 from headwater.console.report_pages.view import ReportView
 from headwater.console.visitor import HOME
 from headwater.reports.engine.completeness import LEAST_HISTORY, Completeness
@@ -55,7 +55,7 @@ async def load_note(page: ReportPage) -> CompletenessNote | None:
         if query.filters.of_touches:
             return None
         report = await page.load(partial(query_report, space_id=page.space.id, query=query))
-    except REFUSED:
+    except REFUSALS:
         return None
     completeness = report.completeness
     if completeness is None or not completeness.days or completeness.share_in is None:
@@ -88,12 +88,12 @@ async def show_completeness(request: Request) -> Response:
     try:
         query = completeness_query(page.space, view, datetime.now(UTC))
         report = await page.load(partial(query_report, space_id=page.space.id, query=query))
-    except REFUSED as error:
+    except REFUSALS as error:
         problem = error
     measure = choose_measure(view)
     return page.render(
         "completeness.html",
-        read_bar(page.space, view, page.path, without=_NOT_HERE),
+        read_bar(page.space, view, page.path, absent_choices=_NOT_HERE),
         problem,
         report_of=report,
         measure=measure,

@@ -25,7 +25,7 @@ from headwater.console.report_pages.bar import (
     read_bar,
 )
 from headwater.console.report_pages.csv_file import csv_response
-from headwater.console.report_pages.report_page import REFUSED, ReportPage, open_page
+from headwater.console.report_pages.report_page import REFUSALS, ReportPage, open_page
 from headwater.console.report_pages.view import ReportView
 from headwater.console.visitor import HOME
 from headwater.endpoints.services import services
@@ -152,7 +152,7 @@ async def show_events(request: Request) -> Response:
     events = problem = None
     try:
         events = await page.load(lister.read)
-    except REFUSED as error:
+    except REFUSALS as error:
         problem = error
     links = ChoiceLinks(view, path, choices.pairs)
     return page.render(
@@ -161,8 +161,8 @@ async def show_events(request: Request) -> Response:
             page.space,
             view,
             path,
-            without=frozenset({"compare"}),
-            also=choices.pairs,
+            absent_choices=frozenset({"compare"}),
+            page_choices=choices.pairs,
             filters=_own_filters(page, choices.pairs),
         ),
         problem,
@@ -193,24 +193,24 @@ def _default_filter(events: EventList | None) -> CreditFilter:
 def _own_filters(page: ReportPage, pairs: Mapping[str, str | Sequence[str]]) -> tuple[Filter, ...]:
     """Return amount filters, customers' cohort filter."""
 
-    def without(*names: str) -> str:
+    def drop_choices(*names: str) -> str:
         remaining_pairs = {name: value for name, value in pairs.items() if name not in names}
         return page.view.link(page.path, **remaining_pairs)
 
     filters = [
-        Filter(f"amount {words} {pairs[name]}", without(name))
+        Filter(f"amount {words} {pairs[name]}", drop_choices(name))
         for name, words in _AMOUNTS.items()
         if name in pairs
     ]
     if "acquired" in pairs:
-        all_pairs = without("acquired", "acquired_by")
+        all_pairs = drop_choices("acquired", "acquired_by")
         filters.append(Filter(f"first order in {pairs['acquired']}", all_pairs))
     if by := pairs.get("acquired_by"):
         texts = [by] if isinstance(by, str) else by
         filter_words = " or ".join(
             text if ":" not in text else filter_text(page.space, *text.split(":", 1)) for text in texts
         )
-        filters.append(Filter(f"first order by {filter_words}", without("acquired_by")))
+        filters.append(Filter(f"first order by {filter_words}", drop_choices("acquired_by")))
     return tuple(filters)
 
 

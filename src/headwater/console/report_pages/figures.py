@@ -11,7 +11,7 @@ from typing import Final, Literal
 from markupsafe import Markup
 
 from headwater.base.dates import format_days
-from headwater.console.tables import NONE, write_missing
+from headwater.console.tables import NO_FIGURE, write_missing
 from headwater.reports.engine.measures import Figure, MeasureChange, rounded
 from headwater.reports.engine.report import ReportRow
 from headwater.reports.query import OF_MONEY, DateTimeSpan, FigureColumn, Measure
@@ -63,7 +63,7 @@ def digits(value: Figure) -> str:
 def written(form: FigureForm, value: Figure, currency: str) -> str:
     """Format money with the decimals of its currency, and parts of events to two decimals."""
     if value is None:
-        return NONE
+        return NO_FIGURE
     if form in MONEY:
         return write_amount(value, currency)
     if form in (Measure.SHARE, Measure.CONVERSION_RATE):

@@ -18,7 +18,7 @@ from headwater.console.report_pages import figures
 from headwater.console.report_pages.bar import ChoiceLinks, model_title, read_bar
 from headwater.console.report_pages.basis import Basis, choose_basis
 from headwater.console.report_pages.breakdown import title
-from headwater.console.report_pages.report_page import REFUSED, ReportPage, open_page
+from headwater.console.report_pages.report_page import REFUSALS, ReportPage, open_page
 from headwater.console.report_pages.view import ReportView
 from headwater.console.visitor import HOME
 from headwater.http.inputs.fields import one_of
@@ -127,7 +127,7 @@ class ModelComparison(Struct, frozen=True):
         """Return None for a measure that all models share."""
         return FigureColumn(measure, model)
 
-    def exact(self, amount: Fraction) -> Figure:
+    def figure(self, amount: Fraction) -> Figure:
         """Keep the report's precision."""
         return rounded(amount) if self.basis.credited in figures.MONEY else amount
 
@@ -177,7 +177,7 @@ def _compared_row(
     view: ReportView, group: Group, row: ReportRow, amounts: tuple[Fraction, ...]
 ) -> ComparedRow:
     (key,) = row.keys
-    conditions = view.narrowed(f"{group}:{key.value or ''}").only
+    conditions = view.narrow(f"{group}:{key.value or ''}").only
     return ComparedRow(title(group, key), row, conditions, amounts)
 
 
@@ -194,12 +194,12 @@ async def render_models(page: ReportPage) -> Response:
         query = _report(page.space, view, choices, basis, datetime.now(UTC))
         report = await page.load(partial(query_report, space_id=page.space.id, query=query))
         content = compare(basis, view, choices, report)
-    except REFUSED as error:
+    except REFUSALS as error:
         problem = error
     links = ChoiceLinks(view, path, choices.pairs)
     return page.render(
         "models.html",
-        read_bar(page.space, view, path, without=_NOT_HERE, also=choices.pairs),
+        read_bar(page.space, view, path, absent_choices=_NOT_HERE, page_choices=choices.pairs),
         problem,
         page=content,
         choices=choices,

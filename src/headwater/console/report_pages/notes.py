@@ -10,9 +10,9 @@ from starlette.responses import Response
 
 from headwater.console.flash import FlashMessage
 from headwater.console.report_pages.charts.chart_notes import (
-    LISTED,
     LONGEST,
-    MOST,
+    MOST_LISTED,
+    MOST_NOTES,
     add_note,
     change_note,
     fetch_note,
@@ -27,7 +27,7 @@ from headwater.spaces.accounts.roles import Permission
 
 ROUTES = SpacePages("/notes")
 _FORM = SentForm("chart note", Permission.WRITE_DATA, changes=("chart_note",))
-LAST_PAGE = -(-MOST // LISTED)
+LAST_PAGE = -(-MOST_NOTES // MOST_LISTED)
 
 
 @ROUTES.page()
@@ -77,9 +77,9 @@ async def _list_page(visit: PageVisit, typed: dict[str, str], errors: Errors) ->
     page = _read_page(visit.request)
     notes = await list_notes(visit.connection, visit.space.id, page)
     values = {
-        "notes": notes[:LISTED],
+        "notes": notes[:MOST_LISTED],
         "page": page,
-        "follows": len(notes) > LISTED and page < LAST_PAGE,
+        "follows": len(notes) > MOST_LISTED and page < LAST_PAGE,
         "errors": errors,
         "typed": typed,
     }
@@ -101,7 +101,7 @@ async def _common(visit: PageVisit) -> dict[str, Any]:
         "base": visit.path(),
         "here": visit.path("/notes"),
         "longest": LONGEST,
-        "most": MOST,
+        "most": MOST_NOTES,
         "authors": await read_authors(visit.connection, visit.space.id),
     }
 

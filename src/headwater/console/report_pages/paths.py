@@ -18,7 +18,7 @@ from headwater.console.report_pages import figures
 from headwater.console.report_pages.bar import OF_TOUCHPOINTS, ChoiceLinks, read_bar
 from headwater.console.report_pages.basis import MADE_OF, conversions_title
 from headwater.console.report_pages.charts.flow_chart import FlowChart, flow
-from headwater.console.report_pages.report_page import REFUSED, ReportPage, open_page
+from headwater.console.report_pages.report_page import REFUSALS, ReportPage, open_page
 from headwater.console.report_pages.view import ReportView
 from headwater.console.visitor import HOME
 from headwater.http.inputs.fields import one_of
@@ -38,7 +38,7 @@ from headwater.spaces.models import Space
 
 MEASURES = (Measure.CONVERSIONS, Measure.EVENTS, Measure.REVENUE, Measure.DAYS_TO_CONVERSION)
 STEPS = {Group.SOURCE: "sources", Group.CHANNEL: "channels"}
-LISTED = 25
+MOST_LISTED = 25
 MATRIX_SIZE = 12
 """Maximum rows and columns of the source table."""
 COLOURS = 7
@@ -119,13 +119,13 @@ class PathsReader:
 
     def _query(self) -> PathsQuery:
         unused_parameters = dict.fromkeys(_NOT_HERE, "")
-        values = self._view.input(**unused_parameters, group_by=str(self._group), limit=LISTED)
+        values = self._view.input(**unused_parameters, group_by=str(self._group), limit=MOST_LISTED)
         return read_paths_query(values, self._space, datetime.now(UTC))
 
     def _path_row(self, path: TouchPath, figures: PathFigures, total: PathFigures) -> PathRow:
         steps = tuple(format_title(step) for step in path.steps)
         return PathRow(
-            self._only({BY[self._group]: str(path)}),
+            self._list_filters({BY[self._group]: str(path)}),
             figures,
             _share(figures, total),
             steps=steps,
@@ -134,7 +134,7 @@ class PathsReader:
 
     def _ranges(self, group: Group, ranges: Mapping[str, PathFigures], total: PathFigures) -> list[PathRow]:
         return [
-            PathRow(self._only({group: name}), figures, _share(figures, total), name)
+            PathRow(self._list_filters({group: name}), figures, _share(figures, total), name)
             for name, figures in ranges.items()
         ]
 
@@ -144,7 +144,7 @@ class PathsReader:
         last_keys = _most_frequent((last, figures.conversions) for (_, last), figures in pairs.items())
         cells = {
             (first, last): PathRow(
-                self._only({Group.FIRST_SOURCE: first, Group.LAST_SOURCE: last}),
+                self._list_filters({Group.FIRST_SOURCE: first, Group.LAST_SOURCE: last}),
                 figures,
                 _share(figures, report.total),
             )
@@ -154,8 +154,8 @@ class PathsReader:
         highest = max([1, *(figures.conversions for figures in pairs.values())])
         return SourceMatrix(first_keys, last_keys, cells, len(pairs) - len(cells), highest)
 
-    def _only(self, keys: Mapping[Group, str]) -> tuple[str, ...]:
-        return self._view.narrowed(*(f"{group}:{key}" for group, key in keys.items())).only
+    def _list_filters(self, keys: Mapping[Group, str]) -> tuple[str, ...]:
+        return self._view.narrow(*(f"{group}:{key}" for group, key in keys.items())).only
 
 
 def paths_csv_report(
@@ -164,7 +164,7 @@ def paths_csv_report(
     """Raise Invalid for bad input."""
     group = Group(_STEPS.read(parameters) or Group.SOURCE)
     parameters.finish()
-    view = view.changed(date_basis=str(DateBasis.CONVERSION))
+    view = view.change(date_basis=str(DateBasis.CONVERSION))
     return view.report(
         space, current_time, MEASURES, (BY[group],), compare="", limit="1000", only=[*view.only, *REACHED]
     )
@@ -191,20 +191,20 @@ async def show_paths(request: Request) -> Response:
 
 
 async def render_paths(page: ReportPage) -> Response:
-    page = replace(page, view=page.view.changed(date_basis=str(DateBasis.CONVERSION)))
+    page = replace(page, view=page.view.change(date_basis=str(DateBasis.CONVERSION)))
     view, path = page.view, page.path
     group, content, problem = Group.SOURCE, None, None
     try:
         group = Group(_STEPS.read(page.query) or Group.SOURCE)
         page.query.finish()
         content = await page.load(PathsReader(page.space, view, group).load)
-    except REFUSED as error:
+    except REFUSALS as error:
         problem = error
     pairs: dict[str, str | Sequence[str]] = {} if group is Group.SOURCE else {_STEPS.name: str(group)}
     links = ChoiceLinks(view, path, pairs)
     return page.render(
         "paths.html",
-        read_bar(page.space, view, path, without=_NOT_HERE | {OF_TOUCHPOINTS}, also=pairs),
+        read_bar(page.space, view, path, absent_choices=_NOT_HERE | {OF_TOUCHPOINTS}, page_choices=pairs),
         problem,
         page=content,
         Measure=Measure,

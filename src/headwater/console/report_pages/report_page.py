@@ -30,7 +30,7 @@ from headwater.spaces.models import Space
 
 T = TypeVar("T")
 
-REFUSED = (Invalid, ReportRefused)
+REFUSALS = (Invalid, ReportRefused)
 """Reasons for showing an error below the bar instead of a report."""
 
 
@@ -76,8 +76,8 @@ class ReportPage:
             return (
                 "Train one for the selected conversions: only models of purchases are trained automatically."
             )
-        missing = await explain_missing_model(connection, self.space, datetime.now(UTC))
-        return missing.reason
+        explanation = await explain_missing_model(connection, self.space, datetime.now(UTC))
+        return explanation.reason
 
     def render(self, template: str, bar: ReportBar, problem: Problem | None, **values: Any) -> Response:
         """Render the page, or the bar above the reason for a missing report. `errors` belong to a refused

@@ -38,7 +38,7 @@ PAGES = (
     "/events",
 )
 _OF_PEOPLE = (f"{Group.CONTACT}:", f"{Group.COMPANY}:")
-MOST = 50
+MOST_VIEWS = 50
 LONGEST_NAME, LONGEST_QUERY = 80, 2_000
 
 
@@ -60,7 +60,7 @@ async def list_views(connection: AsyncConnection, inside: SpaceVisitor) -> list[
 
 async def list_member_views(connection: AsyncConnection, space_id: int, user_id: int) -> list[SavedView]:
     cursor = connection.cursor(row_factory=class_row(SavedView))
-    values = {"space_id": space_id, "user_id": user_id, "most": MOST}
+    values = {"space_id": space_id, "user_id": user_id, "most": MOST_VIEWS}
     return await fetch_all(cursor, queries["list"], values)
 
 
@@ -68,9 +68,9 @@ async def save_view(
     connection: AsyncConnection, space_id: int, user_id: int, view: Mapping[str, str]
 ) -> None:
     """Replace a view of the same name. Raise Invalid."""
-    values = {"space_id": space_id, "user_id": user_id, "most": MOST, **view}
+    values = {"space_id": space_id, "user_id": user_id, "most": MOST_VIEWS, **view}
     if await fetch_optional(connection, queries["save"], values) is None:
-        raise Invalid.of("name", f"cannot be saved: there are {MOST} views, remove one first.")
+        raise Invalid.of("name", f"cannot be saved: there are {MOST_VIEWS} views, remove one first.")
 
 
 def read_view(name: str, page: str, query: str, pages: Container[str]) -> dict[str, str]:
@@ -119,7 +119,7 @@ def is_address_query(text: str) -> bool:
     return len(text) <= LONGEST_QUERY and text.isascii() and text.isprintable()
 
 
-ROUTES = SpacePages("/views", back="")
+ROUTES = SpacePages("/views", return_path="")
 
 
 @ROUTES.action("/save", SentForm("save view", Permission.READ, changes=("saved_view",)))

@@ -13,7 +13,7 @@ from headwater.console.flash import FlashMessage
 from headwater.console.forms import without_keys
 from headwater.console.report_pages.bar import read_bar
 from headwater.console.report_pages.basis import MADE_OF, Basis, choose_basis, title_columns
-from headwater.console.report_pages.report_page import REFUSED, ReportPage, open_page
+from headwater.console.report_pages.report_page import REFUSALS, ReportPage, open_page
 from headwater.console.report_pages.view import ReportView
 from headwater.console.visits import PageVisit, Refusal, SentForm, SpacePages, list_form_errors
 from headwater.database.queries import Queries, fetch_all
@@ -97,7 +97,7 @@ async def _load(connection: AsyncConnection, space: Space, view: ReportView) -> 
         SelfReportedRow(
             key,
             row,
-            view.narrowed(f"{Group.SELF_REPORTED_SOURCE}:{key or ''}").only,
+            view.narrow(f"{Group.SELF_REPORTED_SOURCE}:{key or ''}").only,
             clicked.get(key, [])[:MOST_CLICKED],
         )
         for row in by_answer.rows
@@ -116,13 +116,13 @@ async def _render(page: ReportPage, errors: Errors, typed: dict[str, str]) -> Re
     view, content, problem = page.view, None, None
     try:
         content = await page.load(lambda connection: _load(connection, page.space, view))
-    except REFUSED as error:
+    except REFUSALS as error:
         problem = error
     basis = choose_basis(view)
     path = f"{page.base}/self-reported"
     return page.render(
         "self_reported.html",
-        read_bar(page.space, view, path, without=_NOT_HERE),
+        read_bar(page.space, view, path, absent_choices=_NOT_HERE),
         problem,
         page=content,
         page_path=path,

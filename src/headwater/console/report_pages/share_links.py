@@ -27,7 +27,7 @@ queries = Queries(__name__, "share_links.sql")
 SHARED = "/shared"
 LIFETIMES = {"7": "7 days", "30": "30 days", "90": "90 days", "365": "a year"}
 USUAL_LIFETIME = "30"
-MOST = 100
+MOST_LINKS = 100
 ROUTES = SpacePages("/share-links")
 _CREATE = SentForm("create share link", Permission.CHANGE_SETTINGS, once=True, changes=("share_link",))
 
@@ -110,13 +110,13 @@ async def _create(visit: PageVisit) -> str:
         **view,
         "space_id": visit.space.id,
         "token_hash": hash_secret(token),
-        "most": MOST,
+        "most": MOST_LINKS,
         "user_id": visit.user_id,
         "lifetime": timedelta(days=int(days)),
         "with_notes": visit.form.text("notes") == "yes",
     }
     if await fetch_optional(visit.connection, queries["create"], values) is None:
-        raise Invalid.of("name", f"cannot be created: there are {MOST} links, revoke one first.")
+        raise Invalid.of("name", f"cannot be created: there are {MOST_LINKS} links, revoke one first.")
     return token
 
 
@@ -124,7 +124,7 @@ async def _page(
     visit: PageVisit, typed: dict[str, str], secret: str | None = None, errors: Errors | None = None
 ) -> Response:
     cursor = visit.connection.cursor(row_factory=class_row(ShareLink))
-    values = {"space_id": visit.space.id, "most": MOST}
+    values = {"space_id": visit.space.id, "most": MOST_LINKS}
     links = await fetch_all(cursor, queries["list"], values)
     members = await list_members(visit.connection, visit.space.id)
     views = await list_member_views(visit.connection, visit.space.id, visit.user_id)
@@ -144,12 +144,12 @@ async def _page(
     return visit.render("share_links.html", page_values, 422 if errors else 200)
 
 
-def _list_reports(views: Iterable[SavedView], chosen: str) -> dict[str, str]:
+def _list_reports(views: Iterable[SavedView], chosen_end: str) -> dict[str, str]:
     """Return titles of reports that can be shared, by address. `chosen` may have unsaved filters."""
     titles = SHAREABLE | {
         view.end: f"{view.name} ({SHAREABLE[view.page]})" for view in views if view.page in SHAREABLE
     }
-    page = chosen.partition("?")[0]
-    if page in SHAREABLE and chosen not in titles:
-        return {chosen: f"{SHAREABLE[page]} with your filters", **titles}
+    page = chosen_end.partition("?")[0]
+    if page in SHAREABLE and chosen_end not in titles:
+        return {chosen_end: f"{SHAREABLE[page]} with your filters", **titles}
     return titles

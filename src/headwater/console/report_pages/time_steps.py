@@ -36,13 +36,13 @@ class TimeSteps:
         """Return the compared span's values by the keys of these steps, matched like a report's rows."""
         if self.group is Group.HOUR:
             return {key: values.get(key, empty) for key in self.keys}
-        steps, others = self._cut(self.span), self._cut(span)
+        steps, compared_steps = self._cut(self.span), self._cut(span)
         numbers = {
-            key: counterpart(index, self.compare, steps, others)
+            key: counterpart(index, self.compare, steps, compared_steps)
             for index, key in enumerate(self.keys, start=1)
         }
         return {
-            key: values.get(f"{others.days[number - 1]}", empty)
+            key: values.get(f"{compared_steps.days[number - 1]}", empty)
             for key, number in numbers.items()
             if number is not None
         }
@@ -56,11 +56,11 @@ class TimeSteps:
     def narrow(self, view: ReportView, key: str) -> ReportView:
         """Return the view of one step."""
         if self.group is Group.HOUR:
-            return view.narrowed(f"{Group.HOUR}:{key}")
+            return view.narrow(f"{Group.HOUR}:{key}")
         first = date.fromisoformat(key)
         start = max(datetime.combine(first, time()), self.span.start)
         end = min(datetime.combine(end_of_bucket(first, self.group), time(23, 59, 59)), self.span.end)
-        return view.changed(period="", start_date=str(start), end_date=str(end))
+        return view.change(period="", start_date=str(start), end_date=str(end))
 
     def title(self, key: str) -> str:
         if self.group is Group.HOUR:
@@ -81,12 +81,12 @@ def list_chart_queries(
     """Return a report's measures by step, a credited one by step and channel, and with a comparison the
     `compared` ones of the compared period.
     """
-    plain = replace(query, compare=Comparison.NONE, order_by=None, limit=MOST_ROWS)
-    by_step = replace(plain, group_by=(group,), measures=measures)
-    by_channel = replace(plain, group_by=(group, Group.CHANNEL), measures=(credited,))
+    plain_query = replace(query, compare=Comparison.NONE, order_by=None, limit=MOST_ROWS)
+    by_step = replace(plain_query, group_by=(group,), measures=measures)
+    by_channel = replace(plain_query, group_by=(group, Group.CHANNEL), measures=(credited,))
     if query.compare is Comparison.NONE:
         return [by_step, by_channel]
-    span = compared_span(replace(plain, compare=query.compare))
+    span = compared_span(replace(plain_query, compare=query.compare))
     return [by_step, by_channel, replace(by_step, start=span.start, end=span.end, measures=compared)]
 
 

@@ -129,14 +129,14 @@ class ReportView:
         query.read("conversion", _CONVERSION, self.conversion)
         return query
 
-    def changed(self, **changes: Any) -> Self:
+    def change(self, **changes: Any) -> Self:
         return replace(self, **changes)
 
-    def narrowed(self, *filters: str) -> Self:
+    def narrow(self, *filters: str) -> Self:
         """Add filters, and drop the previous ones on their groups."""
         replaced = tuple(f"{text.partition(':')[0]}:" for text in filters)
         other_filters = (text for text in self.only if not text.startswith(replaced))
-        return self.changed(only=(*other_filters, *filters))
+        return self.change(only=(*other_filters, *filters))
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
@@ -150,12 +150,12 @@ class ReportView:
                 pairs.append((field.name, value))
         return pairs
 
-    def link(self, path: str, **more: str | Sequence[str]) -> str:
+    def link(self, path: str, **parameters: str | Sequence[str]) -> str:
         """Return a page's link with this view and the page's own parameters."""
         if not self.leads:
             return ""
         pairs = self.pairs
-        for name, value in more.items():
+        for name, value in parameters.items():
             pairs += [(name, text) for text in ([value] if isinstance(value, str) else value)]
         return f"{path}?{urlencode(pairs)}" if pairs else path
 
@@ -167,7 +167,7 @@ class ReportView:
         values = {**self.parameters, "measures": [*measures], "group_by": [*group_by], **changes}
         return f"{path}?{urlencode({k: v for k, v in values.items() if v}, doseq=True)}"
 
-    def behind(
+    def link_events(
         self,
         path: str,
         credit: str,
@@ -182,7 +182,7 @@ class ReportView:
         filters = link_values.pop("only", ())
         filters = (filters,) if isinstance(filters, str) else filters
         conditions = (*conditions, *(text for text in filters if text not in conditions))
-        return self.changed(only=conditions).link(path, credit=credit, **link_values)
+        return self.change(only=conditions).link(path, credit=credit, **link_values)
 
 
 class SharedView(ReportView):

@@ -17,7 +17,7 @@ from headwater.console.report_pages.models import model_choices_report
 from headwater.console.report_pages.paths import paths_csv_report
 from headwater.console.report_pages.view import ReportView
 from headwater.console.scheduled_reports.report_content import (
-    LISTED,
+    MOST_LISTED,
     ReportContent,
     SentPage,
     count_more,
@@ -77,31 +77,31 @@ async def _load(
     )
 
 
-def _write_headline(sent: EventReport) -> str:
+def _write_headline(event_report: EventReport) -> str:
     """Write the page's total; with several models, by the first one."""
-    totals, whole_column = get_total_row(sent.report), sent.basis.whole_column
-    column = whole_column if whole_column in totals.figures else sent.report.columns[0]
-    return _write_figure(sent, totals, column)
+    totals, whole_column = get_total_row(event_report.report), event_report.basis.whole_column
+    column = whole_column if whole_column in totals.figures else event_report.report.columns[0]
+    return _write_figure(event_report, totals, column)
 
 
-def _write_figure(sent: EventReport, row: ReportRow, column: FigureColumn) -> str:
-    value = figures.written(column.measure, row.figures[column], sent.report.currency)
-    unit = f" {sent.report.currency}" if column.measure in figures.MONEY else ""
-    title = sent.titles.get(column.measure, "Value")
+def _write_figure(event_report: EventReport, row: ReportRow, column: FigureColumn) -> str:
+    value = figures.written(column.measure, row.figures[column], event_report.report.currency)
+    unit = f" {event_report.report.currency}" if column.measure in figures.MONEY else ""
+    title = event_report.titles.get(column.measure, "Value")
     return write_total(title, f"{value}{unit}", figures.change(row, column))
 
 
-def _build_table(sent: EventReport) -> ReportTable:
-    report = sent.report
-    measures = select_columns(sent.columns, report)
+def _build_table(event_report: EventReport) -> ReportTable:
+    report = event_report.report
+    measures = select_columns(event_report.columns, report)
     columns = [column for column in report.columns if column.measure in measures]
-    group = sent.query.group_by[0]
+    group = event_report.query.group_by[0]
     rows = [
         [
             shorten_key(title(group, row.keys[0])),
             *(figures.written(column.measure, row.figures[column], report.currency) for column in columns),
         ]
-        for row in report.rows[:LISTED]
+        for row in report.rows[:MOST_LISTED]
     ]
     rows += count_more(len(report.rows) + report.left_out, 1 + len(columns))
     if report.unattributed is not None:
@@ -114,9 +114,11 @@ def _build_table(sent: EventReport) -> ReportTable:
         )
         rows.append(["Unattributed", *values])
     name = str(group).replace("_", " ").capitalize()
-    return ReportTable(columns=[name, *(_title_column(sent, column) for column in columns)], rows=rows)
+    return ReportTable(
+        columns=[name, *(_title_column(event_report, column) for column in columns)], rows=rows
+    )
 
 
-def _title_column(sent: EventReport, column: FigureColumn) -> str:
-    text = sent.titles.get(column.measure, str(column.measure))
+def _title_column(event_report: EventReport, column: FigureColumn) -> str:
+    text = event_report.titles.get(column.measure, str(column.measure))
     return f"{text}, {model_title(column.model).lower()}" if column.model else text

@@ -14,13 +14,13 @@ from headwater.console.report_pages import figures
 from headwater.console.report_pages.bar import model_title
 from headwater.console.report_pages.figures import Change
 from headwater.console.report_pages.view import ReportView
-from headwater.console.tables import NONE, Row, Table
+from headwater.console.tables import NO_FIGURE, Row, Table
 from headwater.http.inputs.parameters import Query
 from headwater.reports.engine.conversion import LeftOutMoney, LeftOutSpend
 from headwater.reports.query import DateTimeSpan, ReportQuery
 from headwater.spaces.models import Space
 
-LISTED = 12
+MOST_LISTED = 12
 """Rows in a message: all of the overview."""
 LONGEST_KEY = 60
 View = TypeVar("View", bound=ReportView)
@@ -37,7 +37,7 @@ class SentPage(Struct, frozen=True):
 
     def read_view(self, kind: type[View]) -> View:
         view = kind.read(self.query)
-        return view.changed(period=self.period, start_date="", end_date="") if self.period else view
+        return view.change(period=self.period, start_date="", end_date="") if self.period else view
 
 
 class ReportContent(Struct, frozen=True):
@@ -79,13 +79,13 @@ def list_table(table: Table, left_out: int = 0) -> ReportTable:
     """
     columns = [column.title for column in table.columns]
     more = count_more(len(table.rows) + left_out, len(columns))
-    rows = [*map(_list_cells, table.rows[:LISTED]), *more, *map(_list_cells, table.totals)]
+    rows = [*map(_list_cells, table.rows[:MOST_LISTED]), *more, *map(_list_cells, table.totals)]
     return ReportTable(columns=columns, rows=rows)
 
 
 def count_more(rows: int, columns: int) -> list[list[str]]:
     """Return the line with the number of rows that a message doesn't list; none if it lists all."""
-    number = rows - LISTED
+    number = rows - MOST_LISTED
     text = f"{number:,} more row{'' if number == 1 else 's'}"
     return [[text, *[""] * (columns - 1)]] if number > 0 else []
 
@@ -95,4 +95,4 @@ def _list_cells(row: Row) -> list[str]:
         cell.content.striptags() if isinstance(cell.content, Markup) else cell.content
         for cell in (row.head, *row.cells)
     )
-    return [shorten_key(head), *(NONE if text.startswith(NONE) else text for text in cells)]
+    return [shorten_key(head), *(NO_FIGURE if text.startswith(NO_FIGURE) else text for text in cells)]

@@ -73,14 +73,14 @@ async def _claim(
 class _Outcome(Struct, frozen=True):
     at: datetime
     error: str | None
-    again: datetime | None
+    retry_at: datetime | None
     """The time of the next attempt; None when done."""
 
 
 async def _finish(
     connection: AsyncConnection, space: Space, scheduled: ScheduledReport, lease: UUID, outcome: _Outcome
 ) -> bool:
-    retry_at = outcome.again
+    retry_at = outcome.retry_at
     values: dict[str, Any] = {
         "space_id": space.id,
         "id": scheduled.id,

@@ -21,7 +21,7 @@ from headwater.spaces.models import Space
 queries = Queries(__name__, "scheduled_reports.sql")
 due_spaces = DueSpaces(queries["due"])
 
-MOST = 50
+MOST_REPORTS = 50
 WEEKDAYS = {str(number): name for number, name in enumerate(calendar.day_name)}
 _TIME = re.compile("(?:[01][0-9]|2[0-3]):[0-5][0-9]")
 KEEPS_PERIOD = "/cohorts"
@@ -79,7 +79,7 @@ class NewReport(Struct, frozen=True):
 
 async def list_reports(connection: AsyncConnection, space_id: int) -> list[ScheduledReport]:
     cursor = connection.cursor(row_factory=class_row(ScheduledReport))
-    return await fetch_all(cursor, queries["list"], {"space_id": space_id, "most": MOST})
+    return await fetch_all(cursor, queries["list"], {"space_id": space_id, "most": MOST_REPORTS})
 
 
 async def fetch_report(connection: AsyncConnection, space_id: int, report_id: int) -> ScheduledReport:
@@ -94,9 +94,9 @@ async def schedule_report(
     connection: AsyncConnection, space: Space, new: NewReport, current_time: datetime
 ) -> None:
     """Raise Invalid."""
-    values = {**_list_values(space, new, current_time), "most": MOST}
+    values = {**_list_values(space, new, current_time), "most": MOST_REPORTS}
     if await fetch_optional(connection, queries["create"], values) is None:
-        raise Invalid.of("name", f"cannot be scheduled: there are {MOST}, delete one first.")
+        raise Invalid.of("name", f"cannot be scheduled: there are {MOST_REPORTS}, delete one first.")
 
 
 async def change_report(

@@ -19,7 +19,7 @@ from headwater.console.report_pages.basis import conversions_title
 from headwater.console.report_pages.figures import Change
 from headwater.console.report_pages.view import SharedView
 from headwater.console.scheduled_reports.report_content import (
-    LISTED,
+    MOST_LISTED,
     ReportContent,
     SentPage,
     count_more,
@@ -106,7 +106,7 @@ def _list_cohorts(report: CohortResult, cac_title: str) -> ReportTable:
         *count_more(len(report.total.cohorts), len(columns)),
         *(
             [format_month(cohort.month), *_list_figures(cohort, cohort.total_revenue, report.currency)]
-            for cohort in report.total.cohorts[-LISTED:]
+            for cohort in report.total.cohorts[-MOST_LISTED:]
         ),
     ]
     rows.append(["All", *_list_figures(report.total, report.total.revenue, report.currency)])

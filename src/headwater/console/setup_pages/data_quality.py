@@ -71,7 +71,7 @@ async def _page(visit: PageVisit, problem: str | None) -> Response:
         "view": view,
         "base": base,
         "page_path": path,
-        "bar": read_bar(space, view, path, without=OTHER_CHOICES),
+        "bar": read_bar(space, view, path, absent_choices=OTHER_CHOICES),
         "report": report,
         "problem": problem,
         "under_way": under_way,
@@ -140,5 +140,5 @@ _ACTIONS = {
     "own": (_SETTINGS, add_own_host),
     "exclude": (_SETTINGS, exclude_host),
 }
-for _verb, (_sent, _step) in _ACTIONS.items():
-    ROUTES.action(f"/{_verb}", _sent, _refuse)(_returning(_step))
+for _verb, (_form, _step) in _ACTIONS.items():
+    ROUTES.action(f"/{_verb}", _form, _refuse)(_returning(_step))

@@ -30,12 +30,12 @@ queries = Queries(__name__, "setup.sql")
 ROUTES = SpacePages("/setup")
 
 DAYS = 14
-COUNTED = 10_000
+MOST_COUNTED = 10_000
 """Maximum events counted per day, to bound the time."""
 BAR_HEIGHT = 96
 MOST_IGNORED = 20
 """Names of ignored events."""
-ENOUGH = Fraction(4, 5)
+ENOUGH_SHARE = Fraction(4, 5)
 """The share of orders that should have a visit, and an e-mail address."""
 
 
@@ -45,7 +45,7 @@ class Day(Struct, frozen=True):
 
     @property
     def count_text(self) -> str:
-        return counted(self.events)
+        return write_count(self.events)
 
 
 @dataclass(frozen=True)
@@ -67,9 +67,9 @@ class SpaceStatus(Struct, frozen=True):
     merges: int
 
 
-def counted(number: int) -> str:
+def write_count(number: int) -> str:
     """Return words, limited to COUNTED."""
-    return f"{COUNTED:,}+" if number > COUNTED else f"{number:,}"
+    return f"{MOST_COUNTED:,}+" if number > MOST_COUNTED else f"{number:,}"
 
 
 @ROUTES.page()
@@ -94,11 +94,11 @@ async def show_setup(visit: PageVisit) -> Response:
         "labels": space.event_labels,
         "merge_alert": shared.settings.merge_alert,
         "share_days": SHARE_DAYS,
-        "enough": ENOUGH,
+        "enough": ENOUGH_SHARE,
         "get_advice": get_advice,
         "find_alert_page": find_alert_page,
         "percent": percent,
-        "counted": counted,
+        "write_count": write_count,
         "write_missing": write_missing,
         "base": visit.path(),
     }
@@ -106,7 +106,7 @@ async def show_setup(visit: PageVisit) -> Response:
 
 
 async def read_days(connection: AsyncConnection, space: Space) -> list[Day]:
-    values = {"space_id": space.id, "zone": space.timezone, "days": DAYS, "most": COUNTED + 1}
+    values = {"space_id": space.id, "zone": space.timezone, "days": DAYS, "most": MOST_COUNTED + 1}
     cursor = connection.cursor(row_factory=class_row(Day))
     return await fetch_all(cursor, queries["days"], values)
 
@@ -118,4 +118,4 @@ async def read_latest(connection: AsyncConnection, space_id: int) -> list[Event]
 
 async def read_status(connection: AsyncConnection, space_id: int) -> SpaceStatus:
     cursor = connection.cursor(row_factory=class_row(SpaceStatus))
-    return await fetch_one(cursor, queries["state"], {"space_id": space_id, "most": COUNTED + 1})
+    return await fetch_one(cursor, queries["state"], {"space_id": space_id, "most": MOST_COUNTED + 1})

@@ -49,12 +49,12 @@ async def read_activity(
     return {site.id: _activity(site, rows, is_all=is_all) for site in sites}
 
 
-def _activity(site: Site, seen: Sequence[_Seen], *, is_all: bool) -> SiteActivity:
-    own_rows = [row for row in seen if row.origin and is_among(row.origin, site.origins)]
+def _activity(site: Site, origin_rows: Sequence[_Seen], *, is_all: bool) -> SiteActivity:
+    own_rows = [row for row in origin_rows if row.origin and is_among(row.origin, site.origins)]
     views = sum(row.views for row in own_rows)
     return SiteActivity(
         max((row.seen_at for row in own_rows), default=None),
         views,
         # If some of the page views are older than a day, the day is complete.
-        is_all or any(row.views < row.looked_at for row in seen),
+        is_all or any(row.views < row.looked_at for row in origin_rows),
     )

@@ -134,8 +134,8 @@ def _first_page(site: Site, test: SiteTest | None) -> str:
     if test is not None:
         return test.url
     pages = (origin for origin in site.origins if origin != OPAQUE)
-    plain = sorted(pages, key=lambda origin: "*" in origin)
-    return f"{plain[0].replace('*.', 'www.')}/" if plain else ""
+    origins = sorted(pages, key=lambda origin: "*" in origin)
+    return f"{origins[0].replace('*.', 'www.')}/" if origins else ""
 
 
 def _declines_tracking(request: Request) -> bool:

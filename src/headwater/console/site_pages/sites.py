@@ -64,8 +64,8 @@ def read_site(form: PostedForm) -> NewSite:
 
 
 def site_errors(errors: Errors) -> Errors:
-    plain = without_keys(errors)
-    return {"origins" if name == "origin" else name: rules for name, rules in plain.items()}
+    rules_of_fields = without_keys(errors)
+    return {"origins" if name == "origin" else name: rules for name, rules in rules_of_fields.items()}
 
 
 async def _page(visit: PageVisit, status: int = 200, **values: Any) -> Response:

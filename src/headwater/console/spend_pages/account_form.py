@@ -163,7 +163,7 @@ async def show_account(visit: PageVisit) -> Response:
 async def _refuse_account(visit: PageVisit, refusal: Refusal) -> Response:
     row = await fetch_connection(visit)
     platform = _stored_platform(row)
-    typed = _read_typed(visit.form, platform, list_form_errors(refusal), stored=row.settings)
+    typed = _read_typed(visit.form, platform, list_form_errors(refusal), stored_settings=row.settings)
     return _render(visit, platform, typed, row)
 
 
@@ -194,9 +194,9 @@ def _read_typed(
     errors: Errors,
     check: SpendConnectionCheck | None = None,
     *,
-    stored: Mapping[str, Any] = MappingProxyType({}),
+    stored_settings: Mapping[str, Any] = MappingProxyType({}),
 ) -> TypedAccount:
-    settings = read_settings(form, platform, stored, _is_any)
+    settings = read_settings(form, platform, stored_settings, _is_any)
     return TypedAccount(form.text("name"), settings, errors, check, form.text(LENDER))
 
 

@@ -41,7 +41,7 @@ _PAGES = SpacePages("/spend/watched/{watched_file_id}")
 _DEFAULT_SCHEME = "https"
 _ESSENTIAL = frozenset({"region", "platform", "currency", "event_name"})
 """Settings that files often need; the others are detected for almost all."""
-_ABOUT = {
+_DESCRIPTIONS = {
     "columns": "One line for each column that is not recognized: `COLUMN:FIELD`, or `COLUMN:` to ignore it.",
     "decimals": "How the file writes numbers. Detected unless ambiguous.",
     "dates": "How the file writes days. Detected unless ambiguous.",
@@ -115,8 +115,8 @@ async def post_file(visit: PageVisit) -> Response:
     return visit.redirect(f"/spend/watched/{row.id}", FlashMessage.SETTINGS_SAVED)
 
 
-def _choose(value: str | None, allowed: Container[str], default: str) -> str:
-    return value if value is not None and value in allowed else default
+def _choose(value: str | None, choices: Container[str], default: str) -> str:
+    return value if value is not None and value in choices else default
 
 
 def _allows_files(visit: PageVisit) -> bool:
@@ -165,14 +165,14 @@ def _setting_field(name: str, schema: Mapping[str, Any], values: Mapping[str, An
     if choices:
         choices = {"": "Default" if name == "timezone" else "Detected", **choices, **_CHOICES.get(name, {})}
     return replace(
-        described_field, choices=tuple(choices.items()), about=_ABOUT.get(name, described_field.about)
+        described_field, choices=tuple(choices.items()), about=_DESCRIPTIONS.get(name, described_field.about)
     )
 
 
 def _address_field(typed: TypedFile) -> SettingField:
-    about = f"`{DATE}` in its path is yesterday's date. For another host, enter the secrets again."
+    description = f"`{DATE}` in its path is yesterday's date. For another host, enter the secrets again."
     example = ADDRESS_KINDS[typed.scheme].example
-    return SettingField("address", "Address", about, example, FieldGroup.ACCOUNT, True, typed.address)
+    return SettingField("address", "Address", description, example, FieldGroup.ACCOUNT, True, typed.address)
 
 
 def _render(visit: PageVisit, typed: TypedFile, row: WatchedFileRow | None = None) -> Response:

@@ -63,13 +63,13 @@ def draw_bars(series: Sequence[Series], previous: Sequence[float | None]) -> Bar
     steps: list[BarStep] = []
     for index in range(count):
         bars: list[Box] = []
-        above = below = 0.0
+        positive_end = negative_end = 0.0
         for layer in series:
             value = layer.values[index]
-            start = above if value > 0 else below
+            start = positive_end if value > 0 else negative_end
             if value:
                 bars.append(box(index, start, start + value, _BAR, layer.colour))
-            above, below = above + max(0.0, value), below + min(0.0, value)
+            positive_end, negative_end = positive_end + max(0.0, value), negative_end + min(0.0, value)
         before = previous[index] if index < len(previous) else None
         outline = box(index, 0.0, before, _OUTLINE) if before else None
         steps.append(BarStep(digits(index * width), digits(width), tuple(bars), outline))

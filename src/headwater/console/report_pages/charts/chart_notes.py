@@ -19,12 +19,12 @@ from headwater.spaces.accounts.members import list_members
 
 queries = Queries(__name__, "chart_notes.sql")
 
-MOST = 500
+MOST_NOTES = 500
 LONGEST = 200
-MARKED = 20
-APART = 5.0
+MOST_MARKED = 20
+LEAST_DISTANCE = 5.0
 """Minimum distance of two numbers in percent of the width, enough on a phone."""
-LISTED = 50
+MOST_LISTED = 50
 FIRST_DAY, LAST_DAY = date(2000, 1, 1), date(2099, 12, 31)
 
 
@@ -63,13 +63,13 @@ async def read_chart_notes(
     charts have no marks.
     """
     cursor = connection.cursor(row_factory=class_row(ChartNote))
-    values = {"space_id": space_id, "first": first, "last": last, "most": MARKED + 1}
+    values = {"space_id": space_id, "first": first, "last": last, "most": MOST_MARKED + 1}
     period_notes = await fetch_all(cursor, queries["of_period"], values)
-    notes = period_notes[-MARKED:]
+    notes = period_notes[-MOST_MARKED:]
     if not notes:
         return ChartNotes()
     marks = _marks(notes, steps) if len(steps[0]) == len("2026-01-01") else ()
-    return ChartNotes(notes, marks, await read_authors(connection, space_id), len(period_notes) > MARKED)
+    return ChartNotes(notes, marks, await read_authors(connection, space_id), len(period_notes) > MOST_MARKED)
 
 
 def _marks(notes: Sequence[ChartNote], steps: Sequence[str]) -> tuple[NoteMark, ...]:
@@ -78,11 +78,11 @@ def _marks(notes: Sequence[ChartNote], steps: Sequence[str]) -> tuple[NoteMark, 
         (max(0, bisect_right(steps, note.day.isoformat()) - 1), number, note.text)
         for number, note in enumerate(notes, 1)
     ]
-    numbered_at = -APART
+    numbered_at = -LEAST_DISTANCE
     for day, group in groupby(numbered, key=lambda note: note[0]):
         step_notes = list(group)
         percent = 100 * (day + 0.5) / len(steps)
-        is_apart = percent - numbered_at >= APART
+        is_apart = percent - numbered_at >= LEAST_DISTANCE
         numbered_at = percent if is_apart else numbered_at
         marks.append(
             NoteMark(
@@ -103,7 +103,7 @@ async def read_authors(connection: AsyncConnection, space_id: int) -> dict[int, 
 async def list_notes(connection: AsyncConnection, space_id: int, page: int) -> list[ChartNote]:
     """Return the latest day first, plus one note if another page follows."""
     cursor = connection.cursor(row_factory=class_row(ChartNote))
-    values = {"space_id": space_id, "most": LISTED + 1, "left_out": LISTED * (page - 1)}
+    values = {"space_id": space_id, "most": MOST_LISTED + 1, "left_out": MOST_LISTED * (page - 1)}
     return await fetch_all(cursor, queries["list"], values)
 
 
@@ -119,10 +119,10 @@ async def fetch_note(connection: AsyncConnection, space_id: int, note_id: int) -
 
 async def add_note(connection: AsyncConnection, space_id: int, user_id: int, day: str, text: str) -> int:
     """Return the note's id. Raise Invalid."""
-    values = {**_read(day, text), "space_id": space_id, "user_id": user_id, "most": MOST}
+    values = {**_read(day, text), "space_id": space_id, "user_id": user_id, "most": MOST_NOTES}
     row = await fetch_optional(connection, queries["add"], values)
     if row is None:
-        raise Invalid.of("text", f"There are {MOST} notes, the maximum. Delete one first.")
+        raise Invalid.of("text", f"There are {MOST_NOTES} notes, the maximum. Delete one first.")
     return row[0]
 
 

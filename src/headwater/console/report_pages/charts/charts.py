@@ -81,9 +81,9 @@ def sparkline(values: Sequence[float | None]) -> str:
 #     └────┴────┴───
 
 
-def _area(top: Sequence[float], below: Sequence[float], scale: float) -> str:
+def _area(top: Sequence[float], bottom: Sequence[float], scale: float) -> str:
     points = _points(top, scale)
-    bottom_points = _points(below, scale)[::-1]
+    bottom_points = _points(bottom, scale)[::-1]
     return "M" + "L".join(f"{x},{y}" for x, y in [*points, *bottom_points]) + "Z"
 
 
@@ -103,9 +103,9 @@ def _marks(highest: float) -> tuple[float, ...]:
     """Return round values for rules, the top one at or above the highest value."""
     if highest <= 0:
         return (0.0,)
-    rough = highest / 4
-    power = 10.0 ** floor(log10(rough))
-    step = next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= rough)
+    least_step = highest / 4
+    power = 10.0 ** floor(log10(least_step))
+    step = next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= least_step)
     count = -(-highest // step)
     return tuple(step * index for index in range(int(count), -1, -1))
 

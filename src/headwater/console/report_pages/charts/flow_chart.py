@@ -84,9 +84,9 @@ def _band(index: int, rows: int) -> str:
     return f"band-{index}" if index < rows else "band-none"
 
 
-def _ribbon(left_y: float, right: float, height: float) -> str:
+def _ribbon(left_y: float, right_y: float, height: float) -> str:
     middle, end = WIDTH // 2, WIDTH - _BAR
-    points = [digits(y) for y in (left_y, right, right + height, left_y + height)]
+    points = [digits(y) for y in (left_y, right_y, right_y + height, left_y + height)]
     return (
         f"M{_BAR},{points[0]}C{middle},{points[0]} {middle},{points[1]} {end},{points[1]}"
         f"L{end},{points[2]}C{middle},{points[2]} {middle},{points[3]} {_BAR},{points[3]}Z"

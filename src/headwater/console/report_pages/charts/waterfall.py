@@ -69,6 +69,6 @@ def draw_waterfall(levels: Sequence[tuple[float, bool]]) -> tuple[WaterfallBar, 
     for index, (value, is_total) in enumerate(levels):
         start = 0.0 if is_total else values[index - 1]
         style = "total" if is_total else "up" if value >= start else "down"
-        left, width = min(start, value) - low, abs(value - start)
-        bars.append(WaterfallBar(digits(left * scale), digits(width * scale), style))
+        bar_start, width = min(start, value) - low, abs(value - start)
+        bars.append(WaterfallBar(digits(bar_start * scale), digits(width * scale), style))
     return tuple(bars)
