@@ -37,7 +37,7 @@ class CountSeries(Struct, frozen=True):
         return cls(totals, len(totals) - 1, week, began)
 
     def total(self, steps: int, steps_back: int = 0) -> int:
-        """Sum `steps` counts, ending `back` steps before the end."""
+        """Sum `steps` counts, ending `steps_back` steps before the end."""
         last = max(self.end - steps_back, 0)
         return self.totals[last] - self.totals[max(last - steps, 0)]
 

@@ -125,8 +125,8 @@ class SpacePages:
     """Pages and actions below one path of a Space."""
 
     def __init__(self, path: str, return_path: str | None = None) -> None:
-        """Redirect after an action that returns a message to `back`, or to `path`; both below the Space's
-        path.
+        """Both are below the Space's path. An action that returns a message redirects to `return_path`, by
+        default `path`.
         """
         self._path, self._return_path = path, path if return_path is None else return_path
         self._routes: list[Route] = []

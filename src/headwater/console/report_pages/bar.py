@@ -175,8 +175,8 @@ def read_bar(
     page_choices: Mapping[str, str | Sequence[str]] | None = None,
     filters: tuple[Filter, ...] = (),
 ) -> ReportBar:
-    """Build a page's bar. `without` names choices that the page lacks, `also` its own choices, which links
-    keep, and `filters` the filters it sets itself.
+    """Build a page's bar. `absent_choices` names choices that the page lacks, `page_choices` has its own,
+    which links keep, and `filters` the filters it sets itself.
     """
     links, is_of_events = ChoiceLinks(view, path, page_choices or {}), OF_TOUCHPOINTS in absent_choices
     credit = (

@@ -63,7 +63,7 @@ class Breakdown:
     def rows(
         self, outermost: ReportResult, inner_reports: Mapping[Place, ReportResult]
     ) -> list[BreakdownRow]:
-        """Return rows in order; `within` has the reports of open rows."""
+        """Return rows in order; `inner_reports` has the reports of open rows."""
 
         def list_rows(path: Place, report: ReportResult) -> list[BreakdownRow]:
             rows: list[BreakdownRow] = []

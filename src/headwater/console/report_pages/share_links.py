@@ -145,7 +145,7 @@ async def _page(
 
 
 def _list_reports(views: Iterable[SavedView], chosen_end: str) -> dict[str, str]:
-    """Return titles of reports that can be shared, by address. `chosen` may have unsaved filters."""
+    """Return titles of reports that can be shared, by address. `chosen_end` may have unsaved filters."""
     titles = SHAREABLE | {
         view.end: f"{view.name} ({SHAREABLE[view.page]})" for view in views if view.page in SHAREABLE
     }

@@ -68,7 +68,7 @@ class SpaceStatus(Struct, frozen=True):
 
 
 def write_count(number: int) -> str:
-    """Return words, limited to COUNTED."""
+    """Return words, limited to MOST_COUNTED."""
     return f"{MOST_COUNTED:,}+" if number > MOST_COUNTED else f"{number:,}"
 
 

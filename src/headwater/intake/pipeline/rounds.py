@@ -24,7 +24,7 @@ MAX_SPACES = 32
 
 
 class Rounds:
-    """`ended` receives the Spaces of a finished round."""
+    """`end_round` receives the Spaces of a finished round."""
 
     def __init__(self, end_round: Callable[[set[int]], object]) -> None:
         self._end_round = end_round

@@ -21,7 +21,7 @@ RETIREMENT_SECONDS = 75.0
 
 @dataclass
 class SupervisedProcess:
-    """A process to keep running. `due` is its start time on the monotonic clock."""
+    """A process to keep running. `due_at` is its start time on the monotonic clock."""
 
     name: str
     launch: Callable[[], None]

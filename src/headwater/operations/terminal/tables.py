@@ -11,7 +11,7 @@ WIDTH = 100
 
 
 def align(rows: Sequence[Sequence[str]], right_columns: Sequence[int] = ()) -> str:
-    """Align rows of equal length; columns in `right` are aligned right."""
+    """Align rows of equal length; columns in `right_columns` are aligned right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(
         "  ".join(

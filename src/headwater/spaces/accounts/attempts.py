@@ -70,7 +70,7 @@ async def tidy_attempts(connection: AsyncConnection) -> None:
 def seconds_to_wait(
     attempts: Sequence[datetime], current_time: datetime, limit: int, window: timedelta, *, slowing: bool
 ) -> float:
-    """Return the seconds until the next attempt; `counted` is oldest first."""
+    """Return the seconds until the next attempt; `attempts` are oldest first."""
     if len(attempts) >= limit:
         return max((attempts[len(attempts) - limit] + window - current_time).total_seconds(), 0.001)
     if slowing and len(attempts) > FREE:

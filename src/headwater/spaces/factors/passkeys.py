@@ -110,7 +110,7 @@ def make_creation_options(
 
 
 def make_request_options(party: RelyingParty, passkeys: Sequence[Passkey], challenge: bytes) -> str:
-    """Return JSON for the browser; without `allowed` it offers every passkey of this service."""
+    """Return JSON for the browser; without `passkeys` it offers every passkey of this service."""
     import webauthn  # noqa: PLC0415
     from webauthn.helpers import structs  # noqa: PLC0415
 

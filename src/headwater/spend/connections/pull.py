@@ -131,7 +131,7 @@ class Pull:
 
     async def _pull_history(self, reports: _Reports, oldest: date, kept_days: Days) -> None:
         """Store older days, the latest first. The platform no longer has those from `oldest` until the first
-        of `kept`.
+        of `kept_days`.
         """
         for days in schedule.split_days(kept_days, reports.platform.limits.days):
             await self._store(reports, days, is_history=True)
