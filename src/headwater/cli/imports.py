@@ -32,6 +32,7 @@ from headwater.intake.imports.kinds import KINDS
 from headwater.intake.imports.orders.layouts import BY_NAME as ORDER_LAYOUTS
 from headwater.intake.imports.orders.shop_apis import SHOP_APIS, ShopAccess
 from headwater.intake.imports.orders.shop_source import open_shop
+from headwater.intake.imports.refusals import join_rules
 from headwater.intake.imports.rejected_rows import MOST_LISTED, RejectedRowFile
 from headwater.operations.terminal.account_options import read_secrets
 from headwater.operations.terminal.audited import note_change
@@ -305,8 +306,7 @@ def _explain_local_times(job: Import) -> str:
 
 def _list_refusals(job: Import, refusals: RejectedRowFile) -> None:
     for refusal in refusals.first:
-        rules = " ".join(rule for rules in refusal.errors.values() for rule in rules)
-        print_note(f"line {refusal.line}: {rules}")
+        print_note(f"line {refusal.line}: {join_rules(refusal.errors)}")
     unlisted_count = job.progress.refused - len(refusals.first)
     if unlisted_count > 0 and len(refusals.first) == MOST_LISTED:
         print_note(f"and {unlisted_count} more")

@@ -15,6 +15,7 @@ from headwater.intake.imports.formats.encodings import CHOICES as ENCODINGS
 from headwater.intake.imports.formats.files import open_source
 from headwater.intake.imports.formats.times import DATES
 from headwater.intake.imports.order_lists import OrderList, read_order_list
+from headwater.intake.imports.refusals import join_rules
 from headwater.intake.imports.rejected_rows import MOST_LISTED
 from headwater.operations.terminal.command import CommandGroup, Option
 from headwater.operations.terminal.connection import transaction
@@ -58,7 +59,7 @@ async def compare(settings: Settings, arguments: Namespace) -> list[Row]:
         try:
             result = await compare_orders(connection, space, order_list.orders, days)
         except Invalid as invalid:
-            raise Failure(" ".join(rule for rules in invalid.errors.values() for rule in rules)) from None
+            raise Failure(join_rules(invalid.errors)) from None
     return _list_differences(result) if arguments.orders else _list_steps(result)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -26,6 +26,7 @@ from headwater.intake.imports.formats.guesses import guess_columns
 from headwater.intake.imports.formats.notation import Notation, NotationSurvey
 from headwater.intake.imports.formats.totals import make_total_test
 from headwater.intake.imports.formats.zones import is_local
+from headwater.intake.imports.refusals import join_rules
 from headwater.reports.questions.order_comparison import MOST_ORDERS, ListedOrder
 from headwater.spaces.models import Space
 
@@ -92,13 +93,13 @@ class _ListReader:
     def _read(self, row: FileRow) -> dict[str, Any]:
         """Raise ValueError with the broken rule."""
         if row.errors:
-            raise ValueError(_join(row.errors))
+            raise ValueError(join_rules(row.errors))
         values = self._columns.pick(row.values)
         if self._is_table:
             errors = name_currency(values, (AMOUNT,), self._space.currency)
             errors |= typed(values, (AMOUNT,), (), self._notation)
             if errors:
-                raise ValueError(_join(errors))
+                raise ValueError(join_rules(errors))
         return self._check(values)
 
     def _check(self, values: dict[str, Any]) -> dict[str, Any]:
@@ -162,7 +163,3 @@ def _find_notation(source: RowSource, columns: Columns, choices: FileChoices) ->
         with closing(source.rows()) as rows:
             survey.add(row.values for row in rows if not row.errors and not is_total(row.values))
     return survey.decide(choices.decimals, choices.dates)
-
-
-def _join(errors: Mapping[str, Iterable[str]]) -> str:
-    return " ".join(rule for rules in errors.values() for rule in rules)

@@ -15,7 +15,7 @@ from psycopg import AsyncConnection
 
 from headwater.http.errors import Errors
 from headwater.http.json_decoder import encode_exact
-from headwater.intake.imports.refusals import Refusals, RefusedRows
+from headwater.intake.imports.refusals import Refusals, RefusedRows, join_rules
 
 MOST_LISTED = 20
 _MOST_REASONS = 1000
@@ -64,7 +64,7 @@ class RejectedRowFile(Refusals):
 
     def _count(self, rejected_rows: Iterable[RejectedRow]) -> None:
         for row in rejected_rows:
-            reason = " ".join(rule for rules in row.errors.values() for rule in rules)
+            reason = join_rules(row.errors)
             if reason in self.reasons or len(self.reasons) < _MOST_REASONS:
                 self.reasons[reason] += 1
 

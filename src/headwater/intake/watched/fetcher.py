@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -30,6 +30,7 @@ from headwater.intake.imports.formats.dialects import UnreadableError
 from headwater.intake.imports.job_worker import make_sentence
 from headwater.intake.imports.kinds import KINDS
 from headwater.intake.imports.reception import Upload, receive_file
+from headwater.intake.imports.refusals import join_rules
 from headwater.intake.watched import leases
 from headwater.intake.watched.addresses import read_address
 from headwater.intake.watched.content import ContentSource, FileAccess, fetch_content
@@ -124,7 +125,7 @@ class FileFetch:
             text = "The secrets must be entered again because HEADWATER_SECRET_KEY has changed."
             raise FetchError(WatchFault.CREDENTIALS, text) from None
         except Invalid as invalid:
-            raise FetchError(WatchFault.SETTINGS, _join(invalid.errors)) from None
+            raise FetchError(WatchFault.SETTINGS, join_rules(invalid.errors)) from None
         except ValueError:
             raise FetchError(WatchFault.ADDRESS, "The address is no longer valid.") from None
         today = datetime.fromtimestamp(self._services.clock(), space.zone).date()
@@ -150,7 +151,7 @@ class FileFetch:
         except UnreadableError as error:
             raise FetchError(WatchFault.CONTENT, make_sentence(str(error))) from None
         except Invalid as invalid:
-            raise FetchError(WatchFault.SETTINGS, _join(invalid.errors)) from None
+            raise FetchError(WatchFault.SETTINGS, join_rules(invalid.errors)) from None
         except Problem as problem:
             raise FetchError(WatchFault.UNREACHABLE, problem.message) from None
 
@@ -173,10 +174,6 @@ class FileFetch:
 
 def _digest(content: bytes) -> bytes:
     return hashlib.sha256(content).digest()
-
-
-def _join(errors: Mapping[str, list[str]]) -> str:
-    return " ".join(rule for rules in errors.values() for rule in rules)
 
 
 async def _split(content: bytes) -> AsyncIterator[bytes]:
