@@ -59,8 +59,8 @@ def judge_hour(counts: SpaceCounts, alertness: Alertness) -> list[Judgement]:
         ]
         judgements.append(_share(Rule.UNATTRIBUTED_ROSE, "", counts.untouched, counts.orders, alertness))
     judgements += [
-        _rise(Rule.ORDERS_REPEATED, "", counts.repeated, alertness),
-        _rise(Rule.REJECTIONS_ROSE, "", counts.rejected, alertness),
+        _rise(Rule.ORDERS_REPEATED, counts.repeated, alertness),
+        _rise(Rule.REJECTIONS_ROSE, counts.rejected, alertness),
         *(
             _share(Rule.DELIVERIES_FAILED, subject, counts.failed.get(subject), series, alertness)
             for subject, series in counts.finished.items()
@@ -191,14 +191,14 @@ def _judge_fall(
     )
 
 
-def _rise(rule: Rule, subject: str, series: CountSeries | None, alertness: Alertness) -> Judgement | None:
+def _rise(rule: Rule, series: CountSeries | None, alertness: Alertness) -> Judgement | None:
     """Compare with the maximum of earlier weeks and days."""
     if series is None:
         return None
-    sensitivity, age = alertness.of(rule), alertness.age(rule, subject)
+    sensitivity, age = alertness.of(rule), alertness.age(rule, "")
     shortest: Judgement | None = None
     for steps in WINDOWS_OF_FAULTS:
-        if steps > alertness.longest(rule, subject):
+        if steps > alertness.longest(rule, ""):
             break
         usual_range = series.usual(steps, age) or UsualRange(0, 0, 0)
         recent_totals = (series.total(steps, age + hours_back) for hours_back in range(24, 24 * 8, 24))
@@ -208,7 +208,7 @@ def _rise(rule: Rule, subject: str, series: CountSeries | None, alertness: Alert
         is_out = observed >= fewest and deviation >= DEVIATIONS[sensitivity]
         judgement = Judgement(
             rule,
-            subject,
+            "",
             steps,
             observed,
             UsualRange(0, usual_range.middle, highest),

@@ -214,7 +214,7 @@ def clock(moment: datetime, zone: str = "UTC") -> Markup:
     return Markup('<time datetime="{}" title="{}">{}</time>').format(exact_time, zone, local_time)
 
 
-def pages_app(shared: Services, routes: Sequence[BaseRoute], opened: Collection[str] = ()) -> ASGIApp:
+def pages_app(shared: Services, routes: Sequence[BaseRoute], opened: Collection[str]) -> ASGIApp:
     """Return an application that answers with pages, errors included. Other sites may open `opened` paths in
     a window and communicate with it.
     """

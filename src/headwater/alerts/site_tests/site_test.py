@@ -96,7 +96,7 @@ async def judge_test(
     site_id: int,
     test: SiteTest,
     *,
-    declines_tracking: bool = False,
+    declines_tracking: bool,
 ) -> SiteVerdict:
     refusals = await list_refusals(connection, space_id, site_id, test.started_at - BEFORE)
     return judge(

@@ -36,10 +36,6 @@ class SpaceResource(Struct, frozen=True):
         return msgspec.json.encode(await self.content(context)).decode()
 
 
-async def _space(context: ToolContext) -> Any:
-    return await describe_space(context)
-
-
 async def _models(_: ToolContext) -> Any:
     return {
         "models": [{"name": name, "meaning": words} for name, words in MODELS_IN_WORDS.items()],
@@ -86,7 +82,7 @@ _READABLE = (
         name="space",
         title="The Space",
         description="Name, time zone, currency and the names people gave to events and fields.",
-        content=_space,
+        content=describe_space,
     ),
     SpaceResource(
         uri="trk://attribution-models",

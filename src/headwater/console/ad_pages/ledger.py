@@ -153,11 +153,9 @@ def _texts(choice: SpendChoice) -> dict[str, str]:
     return {name: f"{value}" for name, value in values.items() if value}
 
 
-async def show_ledger(request: Request) -> Response:
-    return await _show(request)
-
-
-async def _show(request: Request, posted: PostedForm | None = None, errors: Errors | None = None) -> Response:
+async def show_ledger(
+    request: Request, posted: PostedForm | None = None, errors: Errors | None = None
+) -> Response:
     visitor = await require_visitor(request)
     database = services(request).database
     async with database.transaction(CONNECTION_SECONDS) as connection:
@@ -290,7 +288,7 @@ async def post_delete(request: Request) -> Response:
             rule = f"must be {count:,}, the number of rows to delete."
             raise Invalid.of(CONFIRM, rule)
     except Invalid as error:
-        return await _show(request, form, error.errors)
+        return await show_ledger(request, form, error.errors)
 
 
 def _path(inside: SpaceVisitor) -> str:

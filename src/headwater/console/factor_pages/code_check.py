@@ -61,9 +61,7 @@ async def check_code(request: Request, user: User, text: str) -> None:
         raise
 
 
-def ask_factor(
-    request: Request, template: str, refusal: FactorRefused | None = None, **values: Any
-) -> Response:
+def ask_factor(request: Request, template: str, refusal: FactorRefused | None, **values: Any) -> Response:
     """Show a form. `values` are its `action`, `proof` (the token), `next` and `passkey`, the offer."""
     if refusal is None:
         return render(request, template, **values)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -173,9 +173,7 @@ async def replay(
     return ReplayResult(replayed.rowcount, too_old, more=replayed.rowcount == MOST_REPLAYED)
 
 
-def wait_until_sent(
-    connection: Connection[Any], space_id: int, timeout: float, wait: Callable[[float], object] = time.sleep
-) -> bool:
+def wait_until_sent(connection: Connection[Any], space_id: int, timeout: float) -> bool:
     """Wait up to `timeout` seconds. Return whether nothing is due at active destinations. Needs an autocommit
     connection.
     """
@@ -186,4 +184,4 @@ def wait_until_sent(
             return True
         if time.monotonic() >= deadline:
             return False
-        wait(POLL_SECONDS)
+        time.sleep(POLL_SECONDS)

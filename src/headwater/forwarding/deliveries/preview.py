@@ -64,7 +64,7 @@ _ADVICE = {
 
 
 async def load_preview(
-    connection: AsyncConnection, space_id: int, destination_id: int, event_id: int | None = None
+    connection: AsyncConnection, space_id: int, destination_id: int, event_id: int | None
 ) -> DeliveryPreview:
     """Preview an event, by default the latest that would be sent, preferably a purchase. If none would, the
     latest. Raises NotFound, or Invalid for settings that are no longer accepted.

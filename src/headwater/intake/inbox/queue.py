@@ -81,14 +81,12 @@ def find_last_waiting_space(connection: Connection[Any]) -> int:
 
 
 def find_late_spaces(connection: Connection[Any], lateness: timedelta) -> dict[int, datetime]:
-    """Return since when the oldest row of Spaces has waited longer than `late`."""
+    """Return since when the oldest row of Spaces has waited longer than `lateness`."""
     values = FROM_THE_FIRST | {"late": lateness}
     return dict(connection.execute(over_spaces("late"), values).fetchall())
 
 
-def wait_until_processed(
-    connection: Connection[Any], timeout: float, wait: Callable[[float], object] = time.sleep
-) -> bool:
+def wait_until_processed(connection: Connection[Any], timeout: float) -> bool:
     """Wait up to `timeout` seconds for all rows accepted so far. Return whether they are processed. Needs an
     autocommit connection.
     """
@@ -102,4 +100,4 @@ def wait_until_processed(
             return True
         if time.monotonic() >= deadline:
             return False
-        wait(POLL_SECONDS)
+        time.sleep(POLL_SECONDS)

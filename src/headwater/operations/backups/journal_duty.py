@@ -100,6 +100,6 @@ def refresh(
     return until
 
 
-def make_journal_duty(settings: Settings, seconds: float = LOOK_SECONDS) -> Duty:
+def make_journal_duty(settings: Settings) -> Duty:
     keeper = JournalKeeper(settings)
-    return Duty(lambda _: [INSTALLATION], keeper.attend, pause_seconds=seconds)
+    return Duty(lambda _: [INSTALLATION], keeper.attend, pause_seconds=LOOK_SECONDS)

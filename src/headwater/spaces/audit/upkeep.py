@@ -15,12 +15,11 @@ LOOK_SECONDS = 600.0
 BATCH = 1000
 
 
-def make_audit_duty(settings: Settings, seconds: float = LOOK_SECONDS) -> Duty:
-
+def make_audit_duty(settings: Settings) -> Duty:
     def attend(connection: Connection[Any], _: int) -> bool:
         return tidy(connection, settings, datetime.now(UTC))
 
-    return Duty(lambda _: [INSTALLATION], attend, pause_seconds=seconds, name="audit log")
+    return Duty(lambda _: [INSTALLATION], attend, pause_seconds=LOOK_SECONDS, name="audit log")
 
 
 def tidy(connection: Connection[Any], settings: Settings, current_time: datetime) -> bool:

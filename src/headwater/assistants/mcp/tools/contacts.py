@@ -85,7 +85,7 @@ async def _list_contacts(context: ToolContext, arguments: Arguments) -> Any:
 
 
 async def _get_contact(context: ToolContext, arguments: Arguments) -> Any:
-    options = parameters.read_get_contact(_but(arguments, "contact_id"))
+    options = parameters.read_get_contact(_drop_id(arguments))
     async with context.transaction() as connection:
         await connection.execute(queries["snapshot"])
         space = await context.space(connection)
@@ -107,7 +107,7 @@ async def _find_contact(context: ToolContext, arguments: Arguments) -> Any:
 
 
 async def _get_journey(context: ToolContext, arguments: Arguments) -> Any:
-    query, contact_id = _but(arguments, "contact_id"), arguments["contact_id"]
+    query, contact_id = _drop_id(arguments), arguments["contact_id"]
     signing_key = context.service.signing_key
     cursors = parameters.journey_cursors(query, signing_key, context.space_id, contact_id)
     request = parameters.read_list_journey(query, cursors, _MOST_ITEMS)
@@ -181,9 +181,9 @@ async def _delete_pii(context: ToolContext, arguments: Arguments) -> Any:
     return {"contact_id": contact_id, "status": "queued", "message": message}
 
 
-def _but(arguments: Arguments, name: str) -> JsonInput:
-    """Return the arguments without `name` as input."""
-    return JsonInput({key: value for key, value in arguments.items() if key != name})
+def _drop_id(arguments: Arguments) -> JsonInput:
+    """Return the arguments without the contact's id as input."""
+    return JsonInput({key: value for key, value in arguments.items() if key != "contact_id"})
 
 
 _SEARCHED = (
