@@ -118,7 +118,7 @@ def test_the_first_of_many_groups_are_those_of_few(
         stage.event(contact_id, event_name=name)
     fields = {"measures": (Measure.EVENTS,), "group_by": (group,), "limit": limit}
     of_few = [row.keys for row in ask(database_url, stage.space_id, **fields).rows]
-    monkeypatch.setattr("headwater.reports.engine.result._MANY", 0)
+    monkeypatch.setattr("headwater.reports.engine.result._MAX_SORTED", 0)
     assert [row.keys for row in ask(database_url, stage.space_id, **fields).rows] == of_few
 
 

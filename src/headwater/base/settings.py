@@ -24,6 +24,8 @@ _PLATFORM_URL = re.compile(PREFIX + "([A-Z]+(?:_ADS|_OFFLINE)?(?:_SPEND)?)_URL")
 """A platform's own variable; this package doesn't know the platforms."""
 STORAGE_SCHEMES = ("s3", "gs", "az")
 _HOST = re.compile(r"[a-z0-9._-]+|[0-9a-f:.]*:[0-9a-f:.]*", re.ASCII)
+_FULL_NAME = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)+", re.ASCII)
+_NAME_OR_ADDRESS = re.compile(r"[a-z0-9.:-]+", re.ASCII)
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 MAX_DAYS = 36_500
 """A century. Dates before the year 1 do not exist."""
@@ -288,10 +290,10 @@ def _yes_or_no(text: str) -> bool:
     return text.lower() == "true"
 
 
-def _hosts(text: str, form: str = r"[a-z0-9-]+(\.[a-z0-9-]+)+", noun: str = "host name") -> tuple[str, ...]:
+def _hosts(text: str, form: re.Pattern[str] = _FULL_NAME, noun: str = "host name") -> tuple[str, ...]:
     hosts = tuple(host.strip().lower() for host in text.split(",") if host.strip())
     for host in hosts:
-        if not re.fullmatch(form, host, re.ASCII):
+        if not form.fullmatch(host):
             raise ValueError(f"{host} is not a {noun}, such as login.example.com")
     return hosts
 
@@ -307,7 +309,7 @@ def _mail_from(text: str) -> str:
 
 
 def _private_hosts(text: str) -> tuple[str, ...]:
-    return _hosts(text, r"[a-z0-9.:-]+", "host name or address")
+    return _hosts(text, _NAME_OR_ADDRESS, "host name or address")
 
 
 def _syslog_url(text: str) -> str:
