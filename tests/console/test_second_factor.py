@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 
 import psycopg
 import pytest
@@ -136,8 +137,8 @@ def test_codes_cannot_be_guessed(
     assert answers[-1].headers["retry-after"]
     assert new_browser().log_in(owner.user).url.path == FACTOR
     cursor = connection.execute(  # none of them expires on a busy machine
-        "UPDATE attempts SET taken_at = array_fill(clock_timestamp(), ARRAY[%s]) WHERE subject = %s",
-        (FAILURES, hash_secret(f"factor of\0{owner.user.id}")),
+        "UPDATE attempts SET taken_at = %s WHERE subject = %s",
+        ([datetime.now(UTC)] * FAILURES, hash_secret(f"factor of\0{owner.user.id}")),
     )
     assert cursor.rowcount == 1
     right = browser.fill(FACTOR, FACTOR, code=app.code())

@@ -99,6 +99,14 @@ def test_it_works(api: Api) -> None:
 
 
 @pytest.mark.usefixtures("space")
+def test_dated_by_the_touch_an_order_after_the_period_counts(api: Api) -> None:
+    answer = compare(api, platform="meta", date_basis="touch")
+    assert pair(answer["credited"]) == (4, 186)
+    assert read_steps(answer)[StepReason.DATE_BASIS] == (0, 0)
+    check_sums(answer)
+
+
+@pytest.mark.usefixtures("space")
 def test_without_reported_figures_the_steps_begin_at_our_count(api: Api) -> None:
     put(api, spend_row(13, "meta", 40))
     answer = compare(api, platform="meta")
