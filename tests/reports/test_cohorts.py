@@ -251,6 +251,7 @@ def test_the_events_behind_a_figure(api: Api) -> None:
     for wrong in (
         {"acquired_by": ["source:email"]},
         {"acquired": month(3), "acquired_by": ["unattributed", "source:email"]},
+        {"acquired": month(3), "acquired_by": ["source:no_such_source"]},
     ):
         refusal = api.get("/reports/credits", params={**behind, "acquired": None, **wrong})
         assert (refusal.status_code, [*refusal.json()["errors"]]) == (422, ["acquired_by"])
