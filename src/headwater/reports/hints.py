@@ -11,7 +11,7 @@ from psycopg import AsyncConnection
 from psycopg.sql import SQL, Composed, Identifier
 
 from headwater.database.queries import Queries, fetch_all, fetch_one
-from headwater.reports.engine.groups import TAG_PROPERTIES, fetch_campaign_tag_sets
+from headwater.reports.engine.groups import IN_CATALOGUE, TAG_PROPERTIES, fetch_campaign_tag_sets
 from headwater.reports.query import Filters, Group, KeyCondition
 
 queries = Queries(__name__, "hints.sql")
@@ -93,12 +93,11 @@ def find_nearest(text: str, keys_by_text: Mapping[str, str]) -> list[str]:
     return list(keys)[:MOST_NEAREST]
 
 
-_SPENT = (Group.CAMPAIGN, Group.ADSET, Group.AD)
 _GROUPS = (*TAG_PROPERTIES, Group.COUNTRY)
 
 
 def _bind_kind(group: Group) -> dict[str, str]:
-    return {"kind": TAG_PROPERTIES[group].kind} if group in _SPENT else {}
+    return {"kind": str(group)} if group in IN_CATALOGUE else {}
 
 
 def _query(name: str, group: Group) -> Composed | SQL:
@@ -106,7 +105,7 @@ def _query(name: str, group: Group) -> Composed | SQL:
         return queries[f"{name}_country"]
     key, label = TAG_PROPERTIES[group].sql
     statement = queries[name].format(key=key, name=label)
-    if group not in _SPENT:
+    if group not in IN_CATALOGUE:
         return statement
     spend_statement = queries[f"{name}_spent"].format(column=Identifier("s", f"{group}_id"))
     union = SQL("{} UNION ALL {}") if name == "latest" else SQL("SELECT ({}) OR ({})")

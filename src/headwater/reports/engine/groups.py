@@ -133,8 +133,6 @@ class TagProperty(Struct, frozen=True):
     """Column of the key."""
     name: str | None = None
     """Replaces a missing key."""
-    kind: str = ""
-    """In the Space's ad catalogue."""
 
     @property
     def sql(self) -> tuple[Composable, Composable]:
@@ -147,12 +145,14 @@ class TagProperty(Struct, frozen=True):
 
 
 TAG_PROPERTIES = {
-    Group.CAMPAIGN: TagProperty("campaign_id", "campaign_name", "campaign"),
-    Group.ADSET: TagProperty("adset_id", "adset_name", "adset"),
-    Group.AD: TagProperty("ad_id", "ad_name", "ad"),
+    Group.CAMPAIGN: TagProperty("campaign_id", "campaign_name"),
+    Group.ADSET: TagProperty("adset_id", "adset_name"),
+    Group.AD: TagProperty("ad_id", "ad_name"),
     Group.KEYWORD: TagProperty("keyword"),
     Group.LANDING_PAGE: TagProperty("landing_page"),
 }
+IN_CATALOGUE = frozenset({Group.CAMPAIGN, Group.ADSET, Group.AD})
+"""Named by the Space's ad catalogue, and known to spend."""
 
 
 @dataclass(frozen=True)
@@ -272,16 +272,14 @@ async def _fetch_names(
 ) -> Mapping[str, str | None]:
     bound = {"space_id": space_id, "keys": keys}
     match dimension.group:
-        case Group.CAMPAIGN | Group.ADSET | Group.AD:
-            return await fetch_ad_names(connection, space_id, dimension.group, keys)
         case Group.EVENT:
             name = "event_labels"
         case Group.COMPANY:
             name = "company_labels"
         case Group.CONTACT:
             name = "contact_labels"
-        case _:
-            return {}
+        case group:
+            return await fetch_ad_names(connection, space_id, group, keys)
     return dict(await fetch_all(connection, queries[name], bound))
 
 
@@ -289,8 +287,7 @@ async def fetch_ad_names(
     connection: AsyncConnection, space_id: int, group: Group, ids: list[str]
 ) -> dict[str, str]:
     """Return the names of campaigns, ad sets or ads in the ad catalogue; nothing for other groups."""
-    kind = TAG_PROPERTIES[group].kind if group in TAG_PROPERTIES else ""
-    return await fetch_names(connection, space_id, kind, ids) if kind and ids else {}
+    return await fetch_names(connection, space_id, str(group), ids) if ids and group in IN_CATALOGUE else {}
 
 
 async def fetch_contacts_meeting(
