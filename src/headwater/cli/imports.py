@@ -17,7 +17,7 @@ from tqdm import tqdm
 
 from headwater.base.egress.client import Egress
 from headwater.base.settings import Settings
-from headwater.http.errors import Invalid
+from headwater.http.errors import Invalid, join_rules
 from headwater.http.inputs.instants import parse_iso
 from headwater.intake.imports.file_readings import read_file
 from headwater.intake.imports.formats.amounts import DECIMALS
@@ -32,7 +32,6 @@ from headwater.intake.imports.kinds import KINDS
 from headwater.intake.imports.orders.layouts import BY_NAME as ORDER_LAYOUTS
 from headwater.intake.imports.orders.shop_apis import SHOP_APIS, ShopAccess
 from headwater.intake.imports.orders.shop_source import open_shop
-from headwater.intake.imports.refusals import join_rules
 from headwater.intake.imports.rejected_rows import MOST_LISTED, RejectedRowFile
 from headwater.operations.terminal.account_options import read_secrets
 from headwater.operations.terminal.audited import note_change

@@ -6,7 +6,7 @@ from argparse import Namespace
 from datetime import date
 
 from headwater.base.settings import Settings
-from headwater.http.errors import Invalid
+from headwater.http.errors import Invalid, join_rules
 from headwater.intake.imports.formats.amounts import DECIMALS
 from headwater.intake.imports.formats.choices import FileChoices
 from headwater.intake.imports.formats.columns import read_mapping
@@ -15,7 +15,6 @@ from headwater.intake.imports.formats.encodings import CHOICES as ENCODINGS
 from headwater.intake.imports.formats.files import open_source
 from headwater.intake.imports.formats.times import DATES
 from headwater.intake.imports.order_lists import OrderList, read_order_list
-from headwater.intake.imports.refusals import join_rules
 from headwater.intake.imports.rejected_rows import MOST_LISTED
 from headwater.operations.terminal.command import CommandGroup, Option
 from headwater.operations.terminal.connection import transaction

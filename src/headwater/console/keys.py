@@ -17,7 +17,7 @@ from headwater.console.visits import (
     list_form_errors,
     read_form_problem,
 )
-from headwater.http.errors import Invalid
+from headwater.http.errors import Invalid, join_rules
 from headwater.spaces.accounts.members import list_members
 from headwater.spaces.accounts.roles import Permission
 from headwater.spaces.key_limits import DEFAULT_OVERLAP, read_addresses, read_lifetime, read_overlap
@@ -82,8 +82,8 @@ async def post_create(visit: PageVisit) -> Response:
 
 
 async def _refuse_change(visit: PageVisit, refusal: Refusal) -> Response:
-    rules = [rule for rules in list_form_errors(refusal).values() for rule in rules]
-    return await _page(visit, refusal.status, problem=read_form_problem(refusal) or " ".join(rules))
+    problem = read_form_problem(refusal) or join_rules(list_form_errors(refusal))
+    return await _page(visit, refusal.status, problem=problem)
 
 
 @ROUTES.action("/rotate", _ROTATE, _refuse_change, _refuse_change)

@@ -41,6 +41,16 @@ def bound(errors: Iterable[tuple[str, list[str]]]) -> Errors:
     return bounded_errors
 
 
+def list_rules(errors: Mapping[str, Iterable[str]]) -> list[str]:
+    """Return the sentences of all fields."""
+    return [rule for rules in errors.values() for rule in rules]
+
+
+def join_rules(errors: Mapping[str, Iterable[str]]) -> str:
+    """Return the sentences of all fields as one text."""
+    return " ".join(list_rules(errors))
+
+
 @dataclass(eq=False)
 class Problem(Exception):
     """A request that can't be answered as requested."""

@@ -18,7 +18,7 @@ from headwater.alerts.history import AlertHistory, Sign
 from headwater.alerts.rules import Rule
 from headwater.base.dates import format_day, format_days
 from headwater.database.pool import Database
-from headwater.http.errors import Invalid
+from headwater.http.errors import Invalid, join_rules
 from headwater.http.inputs.parameters import JsonInput
 from headwater.reports.engine.measures import Figure, rounded
 from headwater.reports.engine.report import query_report
@@ -109,7 +109,7 @@ async def find_breach(
             return await _find_in_spend(connection, space, terms, current_time)
         return await _find_in_report(connection, space, terms, current_time)
     except Invalid as refusal:
-        return RuleFinding(False, None, " ".join(rule for rules in refusal.errors.values() for rule in rules))
+        return RuleFinding(False, None, join_rules(refusal.errors))
     except ReportRefused as refusal:
         return RuleFinding(False, None, refusal.message, is_final=False)
 

@@ -18,7 +18,7 @@ from headwater.console.scheduled_reports.content import make_notice
 from headwater.console.scheduled_reports.scheduled_reports import ScheduledReport, due_spaces, queries
 from headwater.database.pool import Database
 from headwater.database.queries import fetch_optional
-from headwater.http.errors import Invalid
+from headwater.http.errors import Invalid, join_rules
 from headwater.reports.engine.report_reader import CONNECTION_SECONDS
 from headwater.reports.query import ReportRefused
 from headwater.spaces.models import Space
@@ -51,7 +51,7 @@ class ReportRunner:
             async with self._database.transaction(CONNECTION_SECONDS) as connection:
                 notice = await make_notice(connection, space, scheduled_report, current_time)
         except Invalid as refusal:
-            error = " ".join(rule for rules in refusal.errors.values() for rule in rules)
+            error = join_rules(refusal.errors)
         except ReportRefused as refusal:
             error, is_final = refusal.message, False
         async with self._database.transaction() as connection:

@@ -10,7 +10,7 @@ from typing import Any
 from headwater.events.accepted import EVENT_NAMES
 from headwater.forwarding.platforms import registry
 from headwater.forwarding.platforms.platform import Platform
-from headwater.http.errors import Errors, Invalid
+from headwater.http.errors import Errors, Invalid, join_rules
 from headwater.http.inputs.account_settings import (
     ACCOUNT_FIELDS,
     LONGEST_NAME,
@@ -68,7 +68,7 @@ def settings_problems(platform: Platform, settings: dict[str, Any]) -> str:
     """Return errors of previously accepted settings, in sentences."""
     errors = Errors()
     read_settings(platform, settings, errors, as_text=False)
-    return " ".join(rule for rules in errors.values() for rule in rules)
+    return join_rules(errors)
 
 
 def _read(

@@ -11,6 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from headwater.http.errors import join_rules
 from headwater.http.inputs.instants import parse_instant
 from headwater.intake.imports.formats.choices import FileChoices
 from headwater.intake.imports.formats.columns import (
@@ -26,7 +27,6 @@ from headwater.intake.imports.formats.guesses import guess_columns
 from headwater.intake.imports.formats.notation import Notation, NotationSurvey
 from headwater.intake.imports.formats.totals import make_total_test
 from headwater.intake.imports.formats.zones import is_local
-from headwater.intake.imports.refusals import join_rules
 from headwater.reports.questions.order_comparison import MOST_ORDERS, ListedOrder
 from headwater.spaces.models import Space
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 
 from psycopg import AsyncConnection
 
@@ -9,10 +9,6 @@ from headwater.http.errors import Errors
 from headwater.intake.imports.formats.files import FileRow
 
 RefusedRows = Sequence[tuple[FileRow, Errors]]
-
-
-def join_rules(errors: Mapping[str, Iterable[str]]) -> str:
-    return " ".join(rule for rules in errors.values() for rule in rules)
 
 
 class Refusals(ABC):

@@ -13,9 +13,9 @@ from pathlib import Path
 import msgspec
 from psycopg import AsyncConnection
 
-from headwater.http.errors import Errors
+from headwater.http.errors import Errors, join_rules
 from headwater.http.json_decoder import encode_exact
-from headwater.intake.imports.refusals import Refusals, RefusedRows, join_rules
+from headwater.intake.imports.refusals import Refusals, RefusedRows
 
 MOST_LISTED = 20
 _MOST_REASONS = 1000

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from headwater.events.refunds.reports import AcceptedRefund
-from headwater.http.errors import Errors, Invalid
+from headwater.http.errors import Errors, Invalid, join_rules
 from headwater.http.json_decoder import NOT_AN_OBJECT, decode_json
 from headwater.intake.webhooks.expressions import parse
 from headwater.intake.webhooks.mapping import (
@@ -179,8 +179,7 @@ def preview_outcome(reader: ReadContext, message: WebhookRequest) -> WebhookOutc
 
 
 def make_refusal(errors: Errors, prefix: str = "") -> WebhookOutcome:
-    message = " ".join(rule for rules in errors.values() for rule in rules)
-    return WebhookOutcome(Status.REFUSED, prefix + message, errors=errors)
+    return WebhookOutcome(Status.REFUSED, prefix + join_rules(errors), errors=errors)
 
 
 def list_needed_headers(reader: ReadContext) -> frozenset[str]:

@@ -17,7 +17,7 @@ import msgspec
 from headwater.events.accepted import AcceptedEvent
 from headwater.events.refunds.reports import AcceptedRefund, MoneyBack
 from headwater.http.decimals import AMOUNT_STEP, MAX_AMOUNT, decimal_text
-from headwater.http.errors import Errors, Invalid
+from headwater.http.errors import Errors, Invalid, list_rules
 from headwater.http.json_decoder import encode_exact
 from headwater.intake.ingest.forms import Form
 from headwater.intake.ingest.payload import COUNTER_FORM, RECORD_FORM, Check, TrackPayload
@@ -164,7 +164,7 @@ def map_fields(document: MappingInput, expressions: Mapping[str, str]) -> Mapped
     if check.errors.keys() & _INDISPENSABLE:
         raise Invalid(check.errors)
     payload = {name: value for name, value in values.items() if value is not None}
-    left_out = [rule for rules in check.errors.values() for rule in rules]
+    left_out = list_rules(check.errors)
     if "currency" in check.errors and payload.pop("amount", None) is not None:
         left_out.append("The amount would count in the Space's currency.")
     order = payload.pop(BUYER_OF_ORDER, None)
@@ -202,7 +202,7 @@ def _accept_valid_fields(mapped: MappedPayload, invalid: Invalid, current_time: 
         event = _find_form(mapped).accept(encode_exact(valid), current_time)
     except Invalid:
         raise invalid from None
-    mapped.left_out += [rule for rules in errors.values() for rule in rules]
+    mapped.left_out += list_rules(errors)
     return event
 
 

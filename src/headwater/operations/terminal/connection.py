@@ -13,7 +13,7 @@ from headwater.database.cluster.presence import OtherNodeError, require_first_no
 from headwater.database.embedded import Embedded, EmbeddedError
 from headwater.database.installation import UnfinishedRestoreError, require_finished
 from headwater.database.suitability import POOLED, shares_sessions
-from headwater.http.errors import Invalid, Problem
+from headwater.http.errors import Invalid, Problem, list_rules
 from headwater.operations.terminal.failure import Failure
 
 CONNECT_SECONDS = 5
@@ -56,8 +56,7 @@ def explain_failures(settings: Settings) -> Generator[None]:
     try:
         yield
     except Invalid as error:
-        rules = [rule for field_rules in error.errors.values() for rule in field_rules]
-        raise Failure(" ".join(f"{rule.rstrip('.')}." for rule in rules)) from None
+        raise Failure(" ".join(f"{rule.rstrip('.')}." for rule in list_rules(error.errors))) from None
     except Problem as error:
         raise Failure(error.message) from None
     except psycopg.errors.DiskFull as error:
