@@ -1,4 +1,4 @@
-"""Databases and connections that Headwater cannot work with, whatever their rights."""
+"""Recognize databases and connections that Headwater cannot work with."""
 
 from __future__ import annotations
 

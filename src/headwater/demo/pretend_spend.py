@@ -137,7 +137,7 @@ def _google_error(status: str, kind: str, code: str) -> dict[str, Any]:
 
 
 def _rows(shop: Shop, account: AdAccount, first: str, last: str) -> list[Payload]:
-    """Return the campaigns of some days: of today the part that is over."""
+    """Return the campaigns of some days. Today's figures cover only the hours that have passed."""
     current_time = datetime.now(UTC)
     today = f"{current_time.date()}"
     return [

@@ -55,5 +55,5 @@ async def keep_logging() -> None:
 
 
 def disguise(text: str) -> str:
-    """Return a name for an address, which tells only whether two lines are about the same one."""
+    """Return a short hash of an address, so that lines about the same address can be found."""
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=4, key=_KEY).hexdigest()

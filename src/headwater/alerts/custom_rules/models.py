@@ -85,7 +85,7 @@ class RuleTerms:
         return self.measure in COST_TITLES
 
     def format(self, figure: Decimal) -> str:
-        """Return a figure with its unit: as many decimals as show on which side of the threshold it is."""
+        """Return a figure with its unit, and with enough decimals to tell it from the threshold."""
         is_money = self.measure in MONEY
         decimals = count_decimals(figure, self.currency) if is_money else 2
         is_near = round(figure, decimals) == round(self.threshold, decimals)

@@ -1,5 +1,5 @@
 -- name: paths
--- Events `e` with the touches before them, as packed columns: 8 bytes per number (2 for a source, 4 for a tag
+-- Events `e` with the touches before them. Columns are packed: 8 bytes per number (2 for a source, 4 for a tag
 -- set), big-endian. Times are microseconds since 2000. `owner` is the contact or company of the path. Owners
 -- are in order and an index orders the touches of each, so the final sort is cheap.
 WITH chosen AS MATERIALIZED (

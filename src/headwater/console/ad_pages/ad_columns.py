@@ -115,7 +115,7 @@ def write_figure(column: CostColumn, costs: CostFigures, currency: str) -> Marku
 
 
 def break_even(cost_rate: Decimal | None) -> Fraction | None:
-    """Return the ROAS at which spend and product costs use up the revenue; None without a cost rate."""
+    """Return the ROAS that just covers spend and product costs; None without a cost rate."""
     if cost_rate is None or cost_rate >= 100:
         return None
     return 1 / (1 - Fraction(cost_rate) / 100)

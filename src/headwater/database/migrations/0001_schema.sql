@@ -896,8 +896,8 @@ CREATE TABLE answer_phrases (
     PRIMARY KEY (space_id, phrase)
 );
 
--- Stored answers that are read again because the phrases have changed: those of events above one id, up to
--- another. The row is deleted with the last batch.
+-- Stored answers are read again because the phrases have changed. The row covers the events above one id, up
+-- to another, and is deleted with the last batch.
 CREATE TABLE answer_rereadings (
     space_id bigint PRIMARY KEY REFERENCES spaces,
     after_id bigint NOT NULL,
@@ -1124,7 +1124,7 @@ CREATE TABLE retention_passes (
     kind text NOT NULL CHECK (kind IN ('contacts', 'deliveries', 'logs')),
     -- The last row of the pass under way; 0 between passes.
     after_id bigint NOT NULL DEFAULT 0,
-    -- Rows before this time have been deleted, as of the latest batch that deleted any.
+    -- The latest batch that deleted rows deleted those before this time.
     deleted_before timestamptz,
     -- When the latest pass ended.
     ended_at timestamptz,

@@ -15,7 +15,7 @@ import msgspec
 
 EVERYTHING = Decimal("Infinity")
 OF_ORDER = ""
-"""The currency of a refund without one: the order's, whatever that is."""
+"""Stands for the order's currency while the order is unknown."""
 
 
 class MoneyBack(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True):

@@ -145,7 +145,7 @@ class ChatGPTAds(Platform):
 
 
 def _find_click_id(conversion: Conversion) -> str | None:
-    """Prefer URLs to the cookie, in which OpenAI's pixel keeps the id for 30 days."""
+    """Prefer URLs to the cookie of OpenAI's pixel, which lasts 30 days."""
     return conversion.click_id("oppref") or conversion.cookie("oppref")
 
 

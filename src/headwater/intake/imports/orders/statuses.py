@@ -54,7 +54,7 @@ def read_status(values: Mapping[str, Any]) -> str:
 
 
 def has_no_visitor(values: Mapping[str, Any]) -> bool:
-    """Recognize orders entered by staff, at a till or by a subscription, as webhooks do."""
+    """Recognize orders entered by staff, at a till or by a subscription. Webhooks have the same rule."""
     return _has_no_visitor(str(values.get("channel") or ""), str(values.get("tags") or ""))
 
 
