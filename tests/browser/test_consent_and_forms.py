@@ -52,7 +52,7 @@ class TestConsent:
         page.goto(shop.url("/asks?2"))
         wait_until_ready(page)
         idle(page)
-        assert len(shop.site.rows()) == 1
+        shop.wait_for_items("hit", 1)
         assert [key.partition(".")[0] for key in read_storage(page)[1]] == ["trk_token"]
         page.evaluate("trk.consent(true)")
         assert len({hit["trk_token"] for hit in shop.wait_for_items("hit", 2)}) == 1
@@ -71,7 +71,7 @@ class TestConsent:
         page.reload()
         wait_until_ready(page)
         idle(page)
-        assert len(shop.site.rows()) == 1
+        shop.wait_for_items("hit", 1)
         page.evaluate("trk.consent(true)")
         assert len({hit["trk_token"] for hit in shop.wait_for_items("hit", 2)}) == 2
 

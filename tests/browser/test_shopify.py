@@ -181,7 +181,7 @@ def test_consent_that_shopify_no_longer_has_does_not_count(shop: Shop, page: Pag
     page.goto(shop.url("/?again"))
     wait_until_ready(page)
     idle(page)
-    assert len(shop.site.rows()) == 1
+    shop.wait_for_items("hit", 1)
 
 
 def test_the_cart_keeps_the_language_of_the_page(shop: Shop, page: Page, cart: list[dict[str, Any]]) -> None:
