@@ -146,8 +146,12 @@ ONLY_FORMS = {
     *(end for end in ACTIONS if end.startswith(("/platforms/", "/spend/connections/", "/spend/watch"))),
 }  # fmt: skip
 """Pages that are only a form, visible only to roles that may send it."""
-OF_MANAGERS = {"/audit", "/audit.ndjson"}
-"""Pages visible only to roles that manage members."""
+RESERVED = {
+    "/audit": Permission.MANAGE_MEMBERS,
+    "/audit.ndjson": Permission.MANAGE_MEMBERS,
+    "/contacts/{contact_id}/data.ndjson": Permission.WRITE_DATA,
+}
+"""Pages visible only to roles with a permission."""
 ENDS = sorted(
     (route.path.removeprefix(IN_SPACE), method)
     for route in PAGES
@@ -288,7 +292,7 @@ def test_who_sees_a_page(visitors: Visitors, end: str) -> None:
     for role, member in visitors.members.items():
         answer = member.get(visitors.address(page + NEEDED.get(end, "")))
         is_hidden = end in ONLY_FORMS and not role.may(Permission.CHANGE_SETTINGS)
-        is_hidden = is_hidden or (end in OF_MANAGERS and not role.may(Permission.MANAGE_MEMBERS))
+        is_hidden = is_hidden or not role.may(RESERVED.get(end, Permission.READ))
         assert answer.status_code == (403 if is_hidden else 200), (role, answer.text)
     other_answer = visitors.stranger.get(visitors.address(page))
     unknown_answer = visitors.stranger.get(visitors.address(page, 999_999_999))

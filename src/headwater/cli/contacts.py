@@ -1,7 +1,9 @@
-"""`headwater contact …`: merges with reasons, undoing a merge, and erasures."""
+"""`headwater contact …`: merges with reasons, undoing a merge, erasures, and all data of one."""
 
 from __future__ import annotations
 
+import asyncio
+import sys
 from argparse import Namespace
 from dataclasses import asdict
 from typing import Any
@@ -16,6 +18,7 @@ from headwater.operations.terminal.execution import prints
 from headwater.operations.terminal.options import JSON, SPACE
 from headwater.operations.terminal.output import Output, Row
 from headwater.operations.terminal.values import row_count, row_id
+from headwater.people.contacts.lookup import resolve
 from headwater.spaces.audit.entries import AuditChange
 from headwater.spaces.spaces import fetch_space
 
@@ -65,6 +68,29 @@ async def list_erasures(settings: Settings, arguments: Namespace) -> Output:
         await fetch_space(connection, arguments.space)
         logged_erasures = await erasures.list_erasures(connection, arguments.space)
     return [asdict(erasure) for erasure in logged_erasures]
+
+
+@group.command(
+    "data",
+    "write everything stored about a contact as JSON lines to standard output",
+    Option("contact_id", type=row_id, metavar="CONTACT_ID", help="the contact"),
+    SPACE,
+)
+def write_data(settings: Settings, arguments: Namespace) -> int:
+    asyncio.run(_write_data(settings, arguments))
+    return 0
+
+
+async def _write_data(settings: Settings, arguments: Namespace) -> None:
+    # Imports the pipeline, which other commands of the group don't need.
+    from headwater.privacy.disclosure import disclose  # noqa: PLC0415
+
+    async with transaction(settings) as connection:
+        space = await fetch_space(connection, arguments.space)
+        contact_id = await resolve(connection, space.id, arguments.contact_id)
+        async for lines in disclose(connection, space, contact_id):
+            sys.stdout.buffer.writelines(lines)
+        sys.stdout.buffer.flush()
 
 
 def _describe(merge: merge_log.LoggedMerge) -> dict[str, Any]:

@@ -42,7 +42,15 @@ from headwater.console.order_pages import (
 )
 from headwater.console.overview_page import overview as first_page
 from headwater.console.pages import pages_app, redirect
-from headwater.console.people_pages import company, company_list, contact, contact_changes, event, search
+from headwater.console.people_pages import (
+    company,
+    company_list,
+    contact,
+    contact_changes,
+    contact_data,
+    event,
+    search,
+)
 from headwater.console.platform_pages import delivery, destination, overview, preview, wizard
 from headwater.console.report_pages import (
     channels,
@@ -145,6 +153,7 @@ PAGES = [
     *event.ROUTES,
     *contact.ROUTES,
     *contact_changes.ROUTES,
+    *contact_data.ROUTES,
     *company.ROUTES,
     *company_list.ROUTES,
     *search.ROUTES,
