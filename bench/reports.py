@@ -169,8 +169,8 @@ def _compare(stage: Stage, print_line: Callable[..., None], space_id: int, key: 
 
 
 def _asker(stage: Stage, key: str) -> Callable[[Question], tuple[float, dict]]:
-    """Return a function that asks a question over one connection. It returns the seconds and the answer, or
-    the refusal of a report that would take too long.
+    """Return a function that asks a question over a new connection, because the service closes idle ones. It
+    returns the seconds and the answer, or the refusal of a report that would take too long.
     """
     client = http.client.HTTPConnection("127.0.0.1", stage.port)
     today = datetime.now().date()  # noqa: DTZ005 - the Space has no time zone
@@ -184,6 +184,7 @@ def _asker(stage: Stage, key: str) -> Callable[[Question], tuple[float, dict]]:
         response = client.getresponse()
         body = response.read()
         seconds = time.perf_counter() - start
+        client.close()
         answer = json.loads(body)
         assert response.status == 200 or answer.get("reason") == "too_much", (question.name, answer)
         return seconds, answer

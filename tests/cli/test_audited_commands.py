@@ -48,7 +48,8 @@ NOT_RECORDED = {
     ),
     **dict.fromkeys(
         ["check", "space show", "space list", "key list", "contact merges", "contact erasures",
-         "contact data", "queue rejected", "reports check", "model list", "model show", "model check", "export events",
+         "contact data", "queue rejected", "reports check", "model list", "model show", "model check",
+         "export events",
          "export contacts", "export companies", "alerts list", "alerts rules", "alerts channels",
          "source explain", "source names", "network list", "webhook list", "webhook deliveries",
          "webhook test", "site list", "user list", "sso list", "audit list", "audit export", "pat list",
