@@ -21,7 +21,7 @@ def test_it_works(stage: Stage, capsysbinary: pytest.CaptureFixture[bytes]) -> N
     event_id = stage.event(contact_id)
     assert main(["contact", "data", "--space", str(stage.space_id), str(merged_id)]) == 0
     lines = [json.loads(line) for line in capsysbinary.readouterr().out.splitlines()]
-    ids = {(line["kind"], line.get("id")) for line in lines}
+    ids = {(line["record"], line.get("id")) for line in lines}
     assert ids == {("space", None), ("contact", contact_id), ("contact", merged_id), ("event", event_id)}
 
 

@@ -26,8 +26,8 @@ def read_lines(shop: Shop, contact_id: int, most: int | None = None) -> list[dic
     async def read() -> bytes:
         async with await psycopg.AsyncConnection.connect(shop.url) as connection:
             space = await fetch_space(connection, shop.stage.space_id)
-            kinds = [lines async for lines in disclose(connection, space, contact_id, most)]
-        return b"".join(line for lines in kinds for line in lines)
+            records = [lines async for lines in disclose(connection, space, contact_id, most)]
+        return b"".join(line for lines in batches for line in lines)
 
     return [json.loads(line, parse_float=str) for line in asyncio.run(read()).splitlines()]
 
@@ -50,10 +50,17 @@ def test_rows_are_readable(shop: Shop) -> None:
     stage.event(contact_id, amount="123456789012345.67", order_id="A-1")
     space, contact, event, touchpoint = read_lines(shop, contact_id)
     assert space["labels"]["profile_fields"] == {"profile_field_1": "Plan"}
-    assert (contact["kind"], contact["profile_field_1"]) == ("contact", "Pro")
+    assert (contact["record"], contact["profile_field_1"]) == ("contact", "Pro")
     assert (touchpoint["source"], touchpoint["campaign_name"]) == ("google_ads", "Spring")
     assert (event["order_id"], event["amount"]) == ("A-1", "123456789012345.6700")
     assert None not in contact.values()
+
+
+def test_a_record_is_no_column(shop: Shop) -> None:
+    contact_id = shop.stage.contact()
+    shop.stage.identifier(contact_id, "email", "ann@ash.example")
+    (identifier,) = [line for line in read_lines(shop, contact_id) if line["record"] == "identifier"]
+    assert identifier["kind"] == "email"
 
 
 def test_others_are_left_out(shop: Shop) -> None:
@@ -65,10 +72,10 @@ def test_others_are_left_out(shop: Shop) -> None:
     assert ids == {contact_id}
 
 
-def test_a_limit_is_for_each_kind(shop: Shop) -> None:
+def test_a_limit_is_for_each_record(shop: Shop) -> None:
     contact_id = shop.stage.contact()
     for _ in range(3):
         shop.stage.event(contact_id)
         shop.stage.touchpoint(contact_id, "direct")
-    kinds = [line["kind"] for line in read_lines(shop, contact_id, 2)]
-    assert kinds == ["space", "contact", "event", "event", "touchpoint", "touchpoint"]
+    records = [line["record"] for line in read_lines(shop, contact_id, 2)]
+    assert records == ["space", "contact", "event", "event", "touchpoint", "touchpoint"]

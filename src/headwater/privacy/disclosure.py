@@ -47,14 +47,14 @@ STORED_ROWS = {
     "delivery": queries["deliveries"],
     "delivery_attempt": queries["attempts"],
 }
-"""By the `kind` of a line."""
+"""By the `record` that a line is."""
 
 
 async def disclose(
     connection: AsyncConnection, space: Space, contact_id: int, most: int | None = None
 ) -> AsyncGenerator[list[bytes]]:
-    """Yield the lines of a contact and those merged into it by kind, at most `most` of a kind. The first one
-    names the Space and its labels. The last kinds mention the person, and perhaps others: requests, webhook
+    """Yield the lines of a contact and those merged into it by record, at most `most` of each. The first one
+    names the Space and its labels. The last ones mention the person, and perhaps others: requests, webhook
     deliveries and refused rows.
     """
     labels = {"events": space.event_labels, "profile_fields": space.field_labels}
@@ -63,8 +63,8 @@ async def disclose(
     group = [member for (member,) in await fetch_all(connection, scrub_queries["group"], contact)]
     sources = Jsonb({number: name for name, number in space.sources.numbers.items()})
     values = {"space_id": space.id, "group": group, "internal": INTERNAL, "sources": sources, "most": most}
-    for kind, query in STORED_ROWS.items():
-        yield await _read_lines(connection, kind, query, values)
+    for record, query in STORED_ROWS.items():
+        yield await _read_lines(connection, record, query, values)
     person = PayloadMatcher(await fetch_all(connection, scrub_queries["identifiers"], values))
     yield await _find_rejected(connection, values, person)
     ids = await _find_webhook_deliveries(connection, values, person)
@@ -75,11 +75,11 @@ async def disclose(
 
 
 async def _read_lines(
-    connection: AsyncConnection, kind: str, query: SQL | Composed, values: Values
+    connection: AsyncConnection, record: str, query: SQL | Composed, values: Values
 ) -> list[bytes]:
-    """Write an object for each row, with the kind before its other members; it is never empty."""
+    """Write an object for each row, with the record before its other members; it is never empty."""
     rows = await fetch_all(connection, query, values)
-    return [f'{{"kind": "{kind}", {row[1:]}\n'.encode() for (row,) in rows]
+    return [f'{{"record": "{record}", {row[1:]}\n'.encode() for (row,) in rows]
 
 
 async def _find_rejected(connection: AsyncConnection, values: Values, person: PayloadMatcher) -> list[bytes]:
@@ -109,5 +109,5 @@ async def _find_refused_rows(
     ]
 
 
-def _write_line(kind: str, members: Mapping[str, Any]) -> bytes:
-    return msgspec.json.encode({"kind": kind, **members}) + b"\n"
+def _write_line(record: str, members: Mapping[str, Any]) -> bytes:
+    return msgspec.json.encode({"record": record, **members}) + b"\n"

@@ -26,8 +26,8 @@ async def download_data(request: Request) -> Response:
         inside = await enter(connection, request, visitor, Permission.WRITE_DATA)
         contact_id = await resolve(connection, inside.space.id, read_id(request, "contact_id"))
         lines: list[bytes] = []
-        async for lines_of_kind in disclose(connection, inside.space, contact_id, MOST_LINES + 1):
-            lines += lines_of_kind
+        async for lines_of_record in disclose(connection, inside.space, contact_id, MOST_LINES + 1):
+            lines += lines_of_record
             if len(lines) > MOST_LINES:
                 break
     if len(lines) > MOST_LINES:
