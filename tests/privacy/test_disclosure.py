@@ -26,7 +26,7 @@ def read_lines(shop: Shop, contact_id: int, most: int | None = None) -> list[dic
     async def read() -> bytes:
         async with await psycopg.AsyncConnection.connect(shop.url) as connection:
             space = await fetch_space(connection, shop.stage.space_id)
-            records = [lines async for lines in disclose(connection, space, contact_id, most)]
+            batches = [lines async for lines in disclose(connection, space, contact_id, most)]
         return b"".join(line for lines in batches for line in lines)
 
     return [json.loads(line, parse_float=str) for line in asyncio.run(read()).splitlines()]
