@@ -153,13 +153,16 @@ class Sending:
         """Store a destination with its secrets."""
         values = {"platform": self.platform.name, "name": "Test", "all_events": True, **columns}
         number = self.rows._insert("destinations", values)
-        secrets = dict.fromkeys(self.platform.secrets, f"geheim-{number}")
-        sealed_secrets = seal_secrets(self.key, self.space_id, number, secrets)
+        self.replace_secrets(number, f"geheim-{number}")
+        return number
+
+    def replace_secrets(self, destination: int, text: str) -> None:
+        secrets = dict.fromkeys(self.platform.secrets, text)
+        sealed_secrets = seal_secrets(self.key, self.space_id, destination, secrets)
         self.connection.execute(
             "UPDATE destinations SET secrets = %s WHERE space_id = %s AND id = %s",
-            (sealed_secrets, self.space_id, number),
+            (sealed_secrets, self.space_id, destination),
         )
-        return number
 
     def event(self, email: str | None = None, **columns: Any) -> int:
         """Store an event from a minute ago, by a new contact with this e-mail address."""

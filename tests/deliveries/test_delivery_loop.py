@@ -148,6 +148,25 @@ def test_held_and_resumed(sending: Sending, platform: FakePlatform, status: int)
     assert sending.read_delivery(later, "status") == "delivered"
 
 
+def test_a_token_replaced_during_a_call_is_tried(sending: Sending, platform: FakePlatform) -> None:
+    destination = sending.destination()
+
+    def refuse(_: ReceivedRequest) -> Answer:
+        sending.replace_secrets(destination, "replaced")
+        return Answer(401, {"error": "the token has expired"})
+
+    platform.append(refuse)
+    delivery = sending.delivery(destination)
+    sending.run()
+    assert sending.state(destination, "status") == "active"
+    sending.run()
+    assert [request.headers["token"] for request in platform.requests] == [
+        f"geheim-{destination}",
+        "replaced",
+    ]
+    assert sending.read_delivery(delivery, "status") == "delivered"
+
+
 def test_the_log_tells_when_it_is_held_and_when_it_works_again(
     sending: Sending, platform: FakePlatform
 ) -> None:

@@ -78,6 +78,8 @@ class _Target(NamedTuple):
     destination: Destination
     failures: int
     """Consecutive failures of whole calls."""
+    secrets: bytes | None
+    """Sealed, as the calls use them."""
 
 
 class _Part(NamedTuple):
@@ -123,9 +125,10 @@ class DeliveryLoop:
                     return
                 target = self._open(leased_destination)
                 if isinstance(target, DestinationSuspension):
-                    await self._write(
-                        leased_destination.platform, CallRecord(current_time, [], destination=target)
+                    suspension = CallRecord(
+                        current_time, [], destination=target, secrets=leased_destination.secrets
                     )
+                    await self._write(leased_destination.platform, suspension)
                     return
                 failures, batch_size = (
                     leased_destination.failures,
@@ -157,7 +160,7 @@ class DeliveryLoop:
             return DestinationSuspension(
                 "Enter the tokens again: the stored ones can no longer be decrypted."
             )
-        return _Target(platform, destination, leased.failures)
+        return _Target(platform, destination, leased.failures, leased.secrets)
 
     async def _send_all(self, target: _Target, ids: list[int]) -> bool:
         """Return whether to continue."""
@@ -341,6 +344,7 @@ def _call_record(
         http_status=None if answer is None else answer.status,
         answer=None if answer is None else mask.answer(answer.body),
         destination=state,
+        secrets=target.secrets,
         accepted=_find_accepted(target, parts, call, deliveries),
     )
 

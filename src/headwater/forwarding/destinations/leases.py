@@ -86,7 +86,12 @@ async def postpone(connection: AsyncConnection, lease: DestinationLease, until: 
     await connection.execute(queries["postpone"], values)
 
 
-async def suspend(connection: AsyncConnection, lease: DestinationLease, reason: str) -> bool:
-    """Hold until a user resumes. Return whether it was active."""
-    cursor = await connection.execute(queries["suspend"], {**lease.values(), "reason": reason})
+async def suspend(
+    connection: AsyncConnection, lease: DestinationLease, reason: str, secrets: bytes | None
+) -> bool:
+    """Hold until a user resumes, unless they have replaced the `secrets` meanwhile. Return whether it was
+    active and is held.
+    """
+    values = {**lease.values(), "reason": reason, "secrets": secrets}
+    cursor = await connection.execute(queries["suspend"], values)
     return cursor.rowcount > 0

@@ -44,7 +44,8 @@ UPDATE destinations d SET wait_until = to_timestamp(%(until)s), failures = %(fai
 WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s;
 
 -- name: suspend
--- Deliveries stay queued until a user resumes.
+-- Deliveries stay queued until a user resumes. Secrets entered during a call were not refused by it.
 UPDATE destinations d
 SET status = 'held', status_reason = %(reason)s, held_since = least(d.held_since, now())
-WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s AND d.status = 'active';
+WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s AND d.status = 'active'
+  AND d.secrets IS NOT DISTINCT FROM %(secrets)s;
