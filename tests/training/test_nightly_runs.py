@@ -133,6 +133,10 @@ def test_orders_without_a_visit_and_older_ones_do_not_count(almost_trainable: Au
     stage.touchpoint(late, "email", occurred_at=STARTED - timedelta(days=40))
     stage.event(late, event_time=STARTED)
     assert almost_trainable.run(FIRST_NIGHT) == []
+    contact_id = almost_trainable.stage.contact()
+    almost_trainable.stage.touchpoint(contact_id, "email", occurred_at=STARTED - timedelta(days=1))
+    for columns in ({"amount": -10}, {"amount": 10, "is_upsell": True}):
+        almost_trainable.stage.event(contact_id, event_time=STARTED, **columns)
     count = almost_trainable.ask(
         lambda connection, space: count_conversions(connection, space, "purchase", FIRST_NIGHT)
     )

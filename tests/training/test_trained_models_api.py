@@ -68,17 +68,23 @@ def test_it_works(api: Api) -> None:
     assert api.get(f"/trained-models/{trained_model['id']}").json() == trained_model
 
 
-@pytest.mark.usefixtures("buyers")
-def test_a_report_over_a_models_events_has_its_shapley_values(api: Api) -> None:
-    """Splitting each conversion equally among its distinct sources gives exactly the Shapley value."""
+def test_a_report_over_a_models_events_has_its_shapley_values(api: Api, buyers: Stage) -> None:
+    """Splitting each conversion equally among its distinct sources gives exactly the Shapley value. Refunds
+    and upsells are conversions for neither.
+    """
+    for columns in ({"amount": -10}, {"amount": 10, "is_upsell": True}, {"amount": None}):
+        contact_id = buyers.contact()
+        buyers.touchpoint(contact_id, "email", occurred_at=NOON - DAY)
+        buyers.event(contact_id, **columns)
     trained_model = make(api)
+    assert (trained_model["conversions"], trained_model["lost"]) == (BUYERS + 1, 20 + 2)
     values = {
         entry["source"]: entry["weight"] * trained_model["conversions"]
         for entry in trained_model["weights"]
         if entry["model"] == "shapley_distinct"
     }
     report = api.get("/reports", params={
-        **RANGE, "measures[]": "credited_events", "attribution_model": "shapley_distinct",
+        **RANGE, "measures[]": "credited_conversions", "attribution_model": "shapley_distinct",
     }).json()  # fmt: skip
     assert dict(report["rows"]) == {
         source: pytest.approx(value, abs=1e-4) for source, value in values.items()

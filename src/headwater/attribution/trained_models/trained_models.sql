@@ -4,7 +4,7 @@ SET TRANSACTION ISOLATION LEVEL REPEATABLE READ;
 
 -- name: converted
 -- Conversions of an event name, with the sources of the touches in the window, 2 bytes each, in order; NULL
--- without touches.
+-- without touches. As in reports, refunds and upsells are none.
 SELECT e.contact_id, p.sources
 FROM events e
 CROSS JOIN LATERAL (
@@ -15,7 +15,8 @@ CROSS JOIN LATERAL (
       AND (%(lookback)s = 0
            OR t.occurred_at >= e.event_time - make_interval(secs => %(lookback)s))) p
 WHERE e.space_id = %(space_id)s AND e.event_name = %(event_name)s
-  AND e.event_time >= %(start)s AND e.event_time < %(end)s;
+  AND e.event_time >= %(start)s AND e.event_time < %(end)s
+  AND coalesce(e.amount, 0) >= 0 AND NOT e.is_upsell AND e.event_name <> 'upsell_purchase';
 
 -- name: lost
 -- Contacts with touches in the period and no such conversion in it, with the sources in the window before
@@ -32,7 +33,8 @@ WHERE (%(lookback)s = 0 OR t.occurred_at >= t.latest - make_interval(secs => %(l
     SELECT FROM events e
     WHERE e.space_id = %(space_id)s AND e.contact_id = t.contact_id
       AND e.event_name = %(event_name)s
-      AND e.event_time >= %(start)s AND e.event_time < %(end)s)
+      AND e.event_time >= %(start)s AND e.event_time < %(end)s
+      AND coalesce(e.amount, 0) >= 0 AND NOT e.is_upsell AND e.event_name <> 'upsell_purchase')
 GROUP BY t.contact_id;
 
 -- name: put
