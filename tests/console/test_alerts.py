@@ -67,13 +67,22 @@ def test_it_works(owner: Person, stage: Stage, space_id: int) -> None:
         assert "Visits stopped" in owner.browser.get(f"/console/spaces/{space_id}{end}").text
     text = owner.browser.get(make_page(space_id)).text
     assert "The tag is gone." in text
-    assert "0 in 1 hour, usually 19 to 41" in text
+    assert "0 in an hour, usually 19 to 41" in text
     assert text.index("Visits stopped") < text.index("Orders fell")
     answer = owner.browser.fill(make_page(space_id), f"{make_page(space_id)}/acknowledge")
     assert "be notified again until" in answer.text
     assert "Marked as seen" in answer.text
     assert "by <bdi>owner 1</bdi>" in answer.text
     assert f'name="alert" value="{alert}"' not in answer.text
+
+
+def test_the_history_writes_figures_like_the_title(owner: Person, stage: Stage, space_id: int) -> None:
+    """A range that contains the figure would not explain the alert."""
+    alert_id = put_alert(stage)
+    stage.connection.execute(
+        "UPDATE alert_steps SET usual_low = 0 WHERE space_id = %s AND alert_id = %s", (space_id, alert_id)
+    )
+    assert "0 in an hour, usually about 30" in owner.browser.get(make_page(space_id)).text
 
 
 def test_nothing_is_wrong(owner: Person, space_id: int) -> None:

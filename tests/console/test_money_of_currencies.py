@@ -105,4 +105,4 @@ def test_alerts(owner: Person, stage: Stage, space_id: int, currency: str) -> No
     )
     revenue, low = FORMS[currency]
     html = open_page(owner.browser, f"/console/spaces/{space_id}/alerts")
-    assert f"{low} in 1 day, usually {revenue} to {revenue}" in html
+    assert f"{low} {currency} in 1 day, usually {revenue} to {revenue}" in html

@@ -14,6 +14,7 @@ from psycopg import AsyncConnection
 from headwater.alerts.models import Judgement, SpaceCounts
 from headwater.alerts.reported_figures import UNITS
 from headwater.alerts.rules import OF_DESTINATIONS, SHARES, Rule
+from headwater.alerts.series import UsualRange
 from headwater.base.dates import format_day_and_time
 from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
 from headwater.people.identity.senders import Sender
@@ -56,12 +57,13 @@ class CauseEvidence(Struct, frozen=True):
 async def name_title(evidence: CauseEvidence, judgement: Judgement) -> str:
     """Return a title without full stop."""
     word = "stopped" if judgement.is_severe else "fell"
-    usual, subject = usual_text(evidence.space, judgement), judgement.subject
-    if judgement.rule in OF_DESTINATIONS:
+    rule, subject = judgement.rule, judgement.subject
+    usual = write_usual(evidence.space.currency, rule, judgement.observed, judgement.usual, judgement.steps)
+    if rule in OF_DESTINATIONS:
         values = evidence.values(judgement, destination_id=int(subject))
         row = await fetch_optional(evidence.connection, queries["destination"], values)
         name = f"“{row[0] if row else subject}”"
-        if judgement.rule is Rule.IDENTIFIERS_MISSING:
+        if rule is Rule.IDENTIFIERS_MISSING:
             return f"Conversions for {name} have no identifier: {usual}"
         return f"Deliveries to {name} fail: {usual}"
     source = format_title(subject) if subject else ""
@@ -73,34 +75,34 @@ async def name_title(evidence: CauseEvidence, judgement: Judgement) -> str:
         Rule.UNATTRIBUTED_ROSE: "Unattributed orders jumped",
         Rule.ORDERS_REPEATED: "Orders arrive twice",
         Rule.REJECTIONS_ROSE: "Rejections jumped",
-    }[judgement.rule]
+    }[rule]
     return f"{title}: {usual}"
 
 
-def usual_text(space: Space, judgement: Judgement) -> str:
-    observed, steps = judgement.observed, judgement.steps
-    if judgement.rule in SHARES:
-        return f"{observed:.0%} in {_span(steps, 'hour')}, usually {_write_range(judgement, '{:.0%}'.format)}"
-    if judgement.rule is Rule.SOURCE_REVENUE_FELL:
-        write = partial(write_revenue, currency=space.currency)
-        amount = f"{write(observed)} {space.currency}"
-        return f"{amount} in {_span(steps, 'day')}, usually {_write_range(judgement, write)}"
+def write_usual(currency: str, rule: Rule, observed: float, usual: UsualRange, steps: int) -> str:
+    """Return an observed figure with its usual range."""
+    if rule in SHARES:
+        range_text = _write_range(observed, usual, "{:.0%}".format)
+        return f"{observed:.0%} in {_span(steps, 'hour')}, usually {range_text}"
+    if rule is Rule.SOURCE_REVENUE_FELL:
+        write = partial(_write_revenue, currency=currency)
+        amount = f"{write(observed)} {currency}"
+        return f"{amount} in {_span(steps, 'day')}, usually {_write_range(observed, usual, write)}"
     number = f"{observed:,.0f} in {_span(steps, 'hour')}"
-    usual = "none" if judgement.usual.high < 1 else _write_range(judgement, "{:,.0f}".format)
-    return f"{number}, usually {usual}"
+    range_text = "none" if usual.high < 1 else _write_range(observed, usual, "{:,.0f}".format)
+    return f"{number}, usually {range_text}"
 
 
-def write_revenue(units: float, currency: str) -> str:
+def _write_revenue(units: float, currency: str) -> str:
     return write_estimate(units / UNITS, currency)
 
 
-def _write_range(judgement: Judgement, write: Callable[[float], str]) -> str:
+def _write_range(observed: float, usual: UsualRange, write: Callable[[float], str]) -> str:
     """Return the usual range, or its middle if the range contains the observed figure: after a week of
     outages, `usually 0 to 24` would not explain why 1 is unusual.
     """
-    usual = judgement.usual
     low, middle, high = map(write, (usual.low, usual.middle, usual.high))
-    return f"about {middle}" if usual.low <= judgement.observed <= usual.high else f"{low} to {high}"
+    return f"about {middle}" if usual.low <= observed <= usual.high else f"{low} to {high}"
 
 
 async def find_cause(evidence: CauseEvidence, judgement: Judgement) -> str:

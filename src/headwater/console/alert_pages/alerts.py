@@ -8,10 +8,11 @@ from typing import Any
 from msgspec import Struct
 from starlette.responses import Response
 
-from headwater.alerts.causes import write_revenue
+from headwater.alerts.causes import write_usual
 from headwater.alerts.history import AlertRow, StepRow, acknowledge, list_history, list_steps
 from headwater.alerts.problems import Alert
-from headwater.alerts.rules import SHARES, TEXTS, Rule
+from headwater.alerts.rules import TEXTS, Rule
+from headwater.alerts.series import UsualRange
 from headwater.console.flash import FlashMessage
 from headwater.console.visitor import SpaceVisitor
 from headwater.console.visits import PageVisit, SentForm, SpacePages
@@ -41,21 +42,11 @@ class ListedAlert(Struct, frozen=True):
 
     def figures(self, step: StepRow) -> str:
         """Return a transition's figures in words; empty without any."""
-        if step.observed is None or step.usual_low is None or step.usual_high is None:
+        low, middle, high = step.usual_low, step.usual_middle, step.usual_high
+        if step.observed is None or step.span is None or low is None or middle is None or high is None:
             return ""
-        values = (step.observed, step.usual_low, step.usual_high)
-        observed, low, high = (self._written(value) for value in values)
-        is_daily = self.row.rule == Rule.SOURCE_REVENUE_FELL
-        noun = "day" if is_daily else "hour"
-        span = f"{step.span} {noun}{'s' * (step.span != 1)}"
-        return f"{observed} in {span}, usually {low} to {high}"
-
-    def _written(self, value: float) -> str:
-        if self.row.rule in SHARES:
-            return f"{value:.0%}"
-        if self.row.rule == Rule.SOURCE_REVENUE_FELL:
-            return write_revenue(value, self.currency)
-        return f"{value:,.0f}"
+        usual = UsualRange(low, middle, high)
+        return write_usual(self.currency, Rule(self.row.rule), step.observed, usual, step.span)
 
 
 @ROUTES.page()
