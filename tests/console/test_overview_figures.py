@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from headwater.base.dates import format_day
 from headwater.console.tables import NO_FIGURE
 from headwater.sources.catalogue import SOURCES
 from tests.console.conftest import Person
@@ -74,6 +75,17 @@ def test_money_left_out_of_either_period_is_listed(owner: Person, stage: Stage, 
         html = owner.browser.get(f"/console/spaces/{space_id}{page}").text
         assert ">1 event, 5 XAF, left out: no exchange rate." in html, page
         assert "In the compared period: 1 event, 6 XAF, left out: no exchange rate." in html, page
+
+
+def test_a_comparison_with_a_period_that_events_begin_in_names_the_day(
+    owner: Person, stage: Stage, space_id: int, put_rows: Any
+) -> None:
+    put_rows(spend_row(3, "google", "9"))
+    for days in (40, 3):
+        stage.event(stage.contact(), event_time=days_ago(days), amount="5")
+    for page in ("", "/channels", "/campaigns", "/changes"):
+        html = owner.browser.get(f"/console/spaces/{space_id}{page}").text
+        assert f"events begin on {format_day(days_ago(40).date())}" in html, page
 
 
 def test_with_a_filter_that_does_not_narrow_spend(

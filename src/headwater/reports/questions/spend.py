@@ -268,8 +268,9 @@ def _compared(current: CostReport, previous: CostReport, query: ReportQuery, zon
     """Add compared figures to rows with the same key or the corresponding time bucket, or zeros without such
     a row; nothing for a period before the Space's first event.
     """
+    current = replace(current, compared=previous, ends=(previous.ends[0], current.ends[1]))
     if not previous.began:
-        return replace(current, compared=previous, rows=tuple(current.rows))
+        return current
     figures = {row.key: row.figures for row in previous.rows}
     no_costs = CostFigures(cost_rate=previous.cost_rate)
     keys = _counterparts(current, previous, query.compare, zone)
@@ -277,7 +278,7 @@ def _compared(current: CostReport, previous: CostReport, query: ReportQuery, zon
         replace(row, compared=figures.get(keys[row.key], no_costs)) if row.key in keys else row
         for row in current.rows
     )
-    return replace(current, rows=rows, compared=previous)
+    return replace(current, rows=rows)
 
 
 def _counterparts(
