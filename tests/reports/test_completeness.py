@@ -151,6 +151,28 @@ def test_four_days_in_five_end_up_in_their_interval() -> None:
     assert np.mean(off) <= 0.05, "at seven days"
 
 
+@pytest.mark.parametrize("is_open", [(1, 1, 1, 1, 1, 1, 1), (1, 1, 1, 1, 1, 0, 0)], ids=["daily", "weekdays"])
+def test_days_without_data_are_part_of_the_history(is_open: tuple[int, ...]) -> None:
+    """One order a day, or two on each working day: most expectations are for few orders, and they must not be
+    too high.
+    """
+    dice, expected, late = np.random.default_rng(21), 0.0, 0.0
+    for _ in range(200):
+        days = int(dice.integers(140, 155))
+        orders = dice.poisson([7 / sum(is_open) * is_open[day % 7] for day in range(days)])
+        by_age = np.zeros((days, HORIZON + 1))
+        for day, count in enumerate(orders):
+            np.add.at(by_age[day], dice.choice(5, count, p=(0.6, 0.2, 0.1, 0.05, 0.05)), 1)
+        final = by_age.sum(axis=1)
+        for age in range(HORIZON):
+            by_age[days - 1 - age, age + 1 :] = 0
+        dates = [FIRST + offset * DAY for offset in range(days)]
+        result = estimate(ArrivedFigures(dates, by_age), dates[-1] + DAY, dates)
+        expected += result.expected - result.value
+        late += sum(final[(day.day - FIRST).days] - day.value for day in result.days)
+    assert expected == pytest.approx(late, rel=0.1)
+
+
 def test_the_ends_of_the_interval() -> None:
     """With 49 earlier days that received 0 to 48 late, a tenth of 50 is the fifth from either end."""
     earlier = 49
@@ -163,15 +185,18 @@ def test_the_ends_of_the_interval() -> None:
 
 
 def test_what_there_is_of_history() -> None:
-    def estimate_days(days: int, first_known_age: int = 0, value: float = 1.0) -> Any:
+    def estimate_days(days: int, first_known_age: int = 0, value: float = 1.0, empty: int = 0) -> Any:
         dates = [FIRST + offset * DAY for offset in range(days)]
         by_age = np.full((days, HORIZON + 1), value)
+        by_age[:empty] = 0
         return estimate(ArrivedFigures(dates, by_age, first_known_age), dates[-1] + DAY, dates)
 
     least = LEAST_HISTORY + HORIZON
     assert estimate_days(least).reason is None
     assert estimate_days(least - 1).reason is NoEstimate.TOO_LITTLE_HISTORY
     assert estimate_days(least, 1).reason is NoEstimate.TOO_LITTLE_HISTORY
+    assert estimate_days(least, empty=1).reason is NoEstimate.TOO_LITTLE_HISTORY
+    assert estimate_days(least + 5, empty=5).history_days == LEAST_HISTORY
     assert estimate_days(least, value=0).reason is NoEstimate.TOO_LITTLE_HISTORY
     assert estimate_days(least, value=-1).reason is NoEstimate.TOO_LITTLE_HISTORY
     assert len(estimate_days(400).days) == HORIZON, "one that has reached the horizon is complete"

@@ -34,7 +34,7 @@ from headwater.reports.query import DateTimeSpan, FigureColumn, Group, ReportQue
 LEVEL = 0.8
 """The share of days in the interval."""
 LEAST_HISTORY = 28
-"""Complete days needed."""
+"""Complete days with data needed."""
 MOST_HISTORY = 120
 COMPLETE = 0.999
 """A day with this usual share is complete."""
@@ -43,7 +43,7 @@ Numbers = NDArray[np.float64]
 
 class NoEstimate(StrEnum):
     TOO_LITTLE_HISTORY = "too_little_history"
-    """Fewer than LEAST_HISTORY complete days."""
+    """Fewer than LEAST_HISTORY complete days with data."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +66,7 @@ class Completeness:
     horizon_days: int
     """Data is complete at this age."""
     history_days: int
+    """Days used, or without an estimate those with data."""
     days: tuple[DayCompleteness, ...] = ()
     """Incomplete days, earliest first."""
     reason: NoEstimate | None = None
@@ -106,10 +107,13 @@ def estimate(arrivals: ArrivedFigures, as_of: date, selected_days: Collection[da
     horizon, last = arrivals.horizon, len(arrivals.days) - 1
     complete = last - horizon + 1
     history = so_far[max(arrivals.known_from, complete - MOST_HISTORY) : max(complete, 0)]
-    history = history[history[:, -1] != 0]
-    if len(history) < LEAST_HISTORY or history[:, -1].sum() <= 0:
+    days_with_data = np.flatnonzero(history[:, -1])
+    if len(days_with_data) < LEAST_HISTORY or history[:, -1].sum() <= 0:
         reason = NoEstimate.TOO_LITTLE_HISTORY
-        return Completeness(as_of, horizon, len(history), reason=reason)
+        return Completeness(as_of, horizon, len(days_with_data), reason=reason)
+    # Later days without data are as usual as others: without them, few orders or closed weekends would lead
+    # to high expectations.
+    history = history[days_with_data[0] :]
     estimates = [
         _estimate_day(day, float(so_far[index, last - index]), history, last - index)
         for index, day in enumerate(arrivals.days)
