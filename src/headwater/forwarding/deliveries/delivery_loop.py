@@ -78,8 +78,7 @@ class _Target(NamedTuple):
     destination: Destination
     failures: int
     """Consecutive failures of whole calls."""
-    secrets: bytes | None
-    """Sealed, as the calls use them."""
+    secrets: bytes | None  # sealed
 
 
 class _Part(NamedTuple):
@@ -125,10 +124,10 @@ class DeliveryLoop:
                     return
                 target = self._open(leased_destination)
                 if isinstance(target, DestinationSuspension):
-                    suspension = CallRecord(
-                        current_time, [], destination=target, secrets=leased_destination.secrets
+                    await self._write(
+                        leased_destination.platform,
+                        CallRecord(current_time, [], destination=target, secrets=leased_destination.secrets),
                     )
-                    await self._write(leased_destination.platform, suspension)
                     return
                 failures, batch_size = (
                     leased_destination.failures,
@@ -154,8 +153,9 @@ class DeliveryLoop:
         try:
             destination = unseal_destination(self._services.sealing_key, key, leased, platform, url)
         except msgspec.ValidationError:
-            problems = settings_problems(platform, leased.settings)
-            return DestinationSuspension(f"Enter the settings again. {problems}")
+            return DestinationSuspension(
+                f"Enter the settings again. {settings_problems(platform, leased.settings)}"
+            )
         except Unsealable:
             return DestinationSuspension(
                 "Enter the tokens again: the stored ones can no longer be decrypted."
