@@ -128,6 +128,7 @@ def test_tests_of_destinations(owner: Person, stage: Stage, space_id: int) -> No
     path = f"/console/spaces/{space_id}/setup"
     tested_at = datetime(2026, 5, 4, 3, 2, tzinfo=UTC)
     stage.destination(name="A", tested_at=tested_at, test_ok=True, test_message="Fine.")
+    stage.destination(name="LinkedIn has no test mode", platform="linkedin")
     page = owner.browser.get(path).text
     assert ticks(page)["Destination tested"]
     assert "passed, <time" in page

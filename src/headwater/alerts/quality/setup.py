@@ -63,6 +63,11 @@ class DestinationState(Struct, frozen=True):
         title = platform.title if platform else self.platform
         return f"{title} “{self.name}”" if self.name else title
 
+    @property
+    def has_test_mode(self) -> bool:
+        platform = registry.PLATFORMS.get(self.platform)
+        return platform is not None and platform.has_test_mode
+
 
 class Setup(Struct, frozen=True):
     state: SetupState
@@ -81,9 +86,13 @@ class Setup(Struct, frozen=True):
         )
 
     @property
+    def testable_destinations(self) -> list[DestinationState]:
+        return [destination for destination in self.destinations if destination.has_test_mode]
+
+    @property
     def is_tested(self) -> bool:
-        """True if every destination accepted its last test event."""
-        return all(destination.test_ok for destination in self.destinations)
+        """True if every destination with a test mode accepted its last test event."""
+        return all(destination.test_ok for destination in self.testable_destinations)
 
     @property
     def is_complete(self) -> bool:

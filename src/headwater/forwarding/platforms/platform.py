@@ -106,6 +106,8 @@ class Platform(AccountKind, ABC):
     """The setting with the code without which test events count."""
     test_code_place: ClassVar[str] = ""
     """Where users find the test code."""
+    has_test_mode: ClassVar[bool] = True
+    """False if a test event would count as a conversion."""
 
     @abstractmethod
     def build(self, conversion: Conversion, destination: Destination) -> dict[str, Any]:
@@ -185,6 +187,8 @@ class Platform(AccountKind, ABC):
 
     def test_event_problem(self, destination: Destination) -> str | None:
         """Explain why a test event is impossible or would count, for the operator."""
+        if not self.has_test_mode:
+            return f"{self.title} has no test mode: a test event would count as a conversion."
         if self.test_code is None or getattr(destination.settings, self.test_code):
             return None
         return f"Set {self.test_code} first ({self.test_code_place}): without it, test events count."

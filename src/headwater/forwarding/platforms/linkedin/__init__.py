@@ -33,6 +33,7 @@ class LinkedIn(Platform):
 
     name = "linkedin"
     title = "LinkedIn Ads"
+    has_test_mode = False
     url = token.URL
     sources = frozenset({"linkedin_ads"})
     settings = LinkedInSettings
@@ -83,9 +84,6 @@ class LinkedIn(Platform):
 
     def secrets_problem(self, secrets: Mapping[str, str]) -> str | None:
         return token.secrets_problem(secrets)
-
-    def test_event_problem(self, destination: Destination) -> str | None:
-        return "LinkedIn has no test mode: a test event would count as a conversion."
 
 
 def _make_user_ids(conversion: Conversion) -> list[dict[str, str]]:

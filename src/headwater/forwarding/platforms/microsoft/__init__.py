@@ -41,6 +41,7 @@ class Microsoft(Platform):
 
     name = "microsoft"
     title = "Microsoft Advertising"
+    has_test_mode = False
     url = "https://capi.uet.microsoft.com"
     sources = frozenset({"bing_ads"})
     settings = MicrosoftSettings
@@ -99,9 +100,6 @@ class Microsoft(Platform):
 
     def classify(self, answer: EgressResponse, count: int) -> Verdict:
         return classify(answer, count)
-
-    def test_event_problem(self, destination: Destination) -> str | None:
-        return "Microsoft Advertising has no test mode: a test event would count as a conversion."
 
 
 def _make_type(name: str, conversion: Conversion) -> dict[str, str]:
