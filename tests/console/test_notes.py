@@ -72,6 +72,16 @@ def test_it_works(owner: Person, space_id: int) -> None:
     assert 'class="note-line"' not in owner.browser.get(f"{base}{view}").text
 
 
+@pytest.mark.usefixtures("stage")
+@pytest.mark.parametrize("view", ["", "?attribution_model=linear"])
+def test_a_note_below_the_chart_of_channels_returns_there(owner: Person, space_id: int, view: str) -> None:
+    base = f"/console/spaces/{space_id}"
+    page = owner.browser.fill(f"{base}/channels{view}", f"{base}/notes/add", text="relaunch")
+    assert page.url.path == f"{base}/channels"
+    assert f"?{page.url.query.decode()}".rstrip("?") == view
+    assert list_notes(page.text)[0] == "relaunch"
+
+
 def test_notes_of_one_step_share_a_mark(owner: Person, stage: Stage, space_id: int) -> None:
     """Marks are numbered by day. A year has a mark for each month or week; an hourly chart has no marks, but
     still lists the notes.

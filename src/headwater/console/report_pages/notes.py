@@ -28,6 +28,8 @@ from headwater.spaces.accounts.roles import Permission
 ROUTES = SpacePages("/notes")
 _FORM = SentForm("chart note", Permission.WRITE_DATA, changes=("chart_note",))
 LAST_PAGE = -(-MOST_NOTES // MOST_LISTED)
+_CHART_PAGES = {"overview": "", "channels": "/channels"}
+"""The paths of pages with notes below their chart."""
 
 
 @ROUTES.page()
@@ -44,10 +46,10 @@ async def _refuse_new(visit: PageVisit, refusal: Refusal) -> Response:
 async def post_add(visit: PageVisit) -> Response:
     form = visit.form
     await add_note(visit.connection, visit.space.id, visit.user_id, form.text("day"), form.text("text"))
-    query = form.text("query")
-    if form.text("of") != "chart" or not is_address_query(query):
+    page, query = _CHART_PAGES.get(form.text("of")), form.text("query")
+    if page is None or not is_address_query(query):
         return visit.redirect("/notes", FlashMessage.NOTE_ADDED)
-    return visit.redirect(f"?{query}#notes" if query else "#notes", FlashMessage.NOTE_ADDED)
+    return visit.redirect(f"{page}{'?' if query else ''}{query}#notes", FlashMessage.NOTE_ADDED)
 
 
 @ROUTES.page("/{note_id}")
