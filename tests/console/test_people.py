@@ -69,7 +69,7 @@ def test_what_leads_to_a_contact(stage: Stage, owner: Person, text: str) -> None
 @pytest.mark.parametrize("text", ["nn.ash@ash.example", "crm-7", "token", "0151", "%", "_", "\\"])
 def test_searches_without_result_say_so(stage: Stage, owner: Person, text: str) -> None:
     answer = search(owner, stage.space_id, text)
-    assert "No people or companies match" in answer
+    assert "No people, companies or orders match" in answer
     assert "match by their beginning" in answer
 
 
@@ -85,6 +85,16 @@ def test_companies(stage: Stage, owner: Person) -> None:
     for text in ("acme.example", "acme.ex", "tools", "ACME", "acc-1"):
         assert "Acme Tools" in search(owner, stage.space_id, text), text
     assert "Acme Tools" not in search(owner, stage.space_id, "cme.example")
+
+
+@pytest.mark.parametrize("text", ["1001", "#1001"])
+def test_an_order_number_leads_to_its_events(stage: Stage, owner: Person, ann: int, text: str) -> None:
+    purchase = stage.event(ann, event_name="purchase", order_id="1001", amount="20")
+    refund = stage.event(ann, event_name="purchase", order_id="1001-refund", amount="-5")
+    other = stage.event(ann, event_name="purchase", order_id="10012", amount="7")
+    answer = owner.browser.get(f"/console/spaces/{stage.space_id}/people?q={quote(text)}").text
+    linked = {event: f'/events/{event}"' in answer for event in (purchase, refund, other)}
+    assert linked == {purchase: True, refund: True, other: False}
 
 
 def test_more_than_a_page(stage: Stage, owner: Person) -> None:

@@ -101,3 +101,12 @@ FROM (
 JOIN companies c ON c.space_id = %(space_id)s AND c.id = matching.id
 ORDER BY c.name, c.id
 LIMIT %(limit)s;
+
+-- name: events
+-- The events of an order, each with its number and currency.
+SELECT e.id, e.event_name, e.event_time, coalesce(e.order_name, e.order_id) AS number, e.amount,
+       coalesce(e.currency, s.currency) AS currency
+FROM events e
+JOIN spaces s ON s.id = %(space_id)s
+WHERE e.space_id = %(space_id)s AND e.id = ANY(%(ids)s::bigint[])
+ORDER BY e.id;

@@ -16,6 +16,7 @@ from psycopg.rows import class_row
 
 from headwater.database.queries import Queries, fetch_all
 from headwater.events.accepted import SALES_EVENTS
+from headwater.events.queries import find_order
 from headwater.forwarding.platforms.identifiers import read_phone
 from headwater.http.inputs.pagination import Page, Position
 from headwater.http.inputs.timerange import EVER
@@ -61,9 +62,20 @@ class CompanyRow(Struct, frozen=True):
     external_id: str | None
 
 
+class OrderEvent(Struct, frozen=True):
+    id: int
+    event_name: str
+    event_time: datetime
+    number: str
+    amount: Decimal | None
+    currency: str
+
+
 class SearchResult(Struct, frozen=True):
     people: list[PersonRow]
     companies: list[CompanyRow]
+    order_events: list[OrderEvent]
+    """The purchase, upsells and refunds of an order."""
 
 
 async def list_newest(
@@ -76,7 +88,7 @@ async def list_newest(
 
 
 async def search(connection: AsyncConnection, space: Space, text: str) -> SearchResult:
-    """Return at most PER_PAGE contacts and companies."""
+    """Return at most PER_PAGE contacts, companies and events of an order."""
     text = " ".join(text.split())[:LONGEST]
     ids = list(
         dict.fromkeys(
@@ -95,7 +107,14 @@ async def search(connection: AsyncConnection, space: Space, text: str) -> Search
     }
     cursor = connection.cursor(row_factory=class_row(CompanyRow))
     companies = await fetch_all(cursor, queries["companies"], values)
-    return SearchResult(await fetch_people(connection, space.id, ids), companies)
+    people = await fetch_people(connection, space.id, ids)
+    return SearchResult(people, companies, await _fetch_order(connection, space.id, text))
+
+
+async def _fetch_order(connection: AsyncConnection, space_id: int, number: str) -> list[OrderEvent]:
+    values = {"space_id": space_id, "ids": await find_order(connection, space_id, number, PER_PAGE)}
+    cursor = connection.cursor(row_factory=class_row(OrderEvent))
+    return await fetch_all(cursor, queries["events"], values)
 
 
 async def fetch_people(connection: AsyncConnection, space_id: int, ids: Sequence[int]) -> list[PersonRow]:

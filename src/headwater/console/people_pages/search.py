@@ -29,11 +29,11 @@ async def show_people(request: Request) -> Response:
     cursors = Cursors(shared.signing_key, space.id, path, [])
     position = None if text else cursors.read_from(query)
     query.finish()
-    companies, links = [], {}
+    companies, order_events, links = [], [], {}
     async with shared.database.transaction() as connection:
         if text:
             result = await search(connection, space, text)
-            people, companies = result.people, result.companies
+            people, companies, order_events = result.people, result.companies, result.order_events
         else:
             page, people = await list_newest(connection, space, position)
             links = page_links(page, path, cursors)
@@ -43,6 +43,7 @@ async def show_people(request: Request) -> Response:
         q=text,
         people_rows=people,
         companies=companies,
+        order_events=order_events,
         links=links,
         figures=figures,
         revenue=Measure.REVENUE,
