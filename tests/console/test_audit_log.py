@@ -9,6 +9,7 @@ import httpx
 import psycopg
 import pytest
 
+from headwater.console.setup_pages import audit_log
 from headwater.spaces.accounts.roles import Role
 from tests.console.conftest import Person
 from tests.support.commands import run_command
@@ -89,7 +90,9 @@ def test_wrong_filters(owner: Person, space_id: int, name: str, value: str) -> N
     assert answer.status_code == 422
 
 
-def test_pages(owner: Person, space_id: int, connection: psycopg.Connection) -> None:
+def test_pages(
+    owner: Person, space_id: int, connection: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
     connection.execute(
         "INSERT INTO audit_entries (space_id, way, action, kind, subject_id, changes)"
         " SELECT %s, 'api', 'a' || n, 'event', n, '[]' FROM generate_series(1, 120) n",
@@ -103,6 +106,9 @@ def test_pages(owner: Person, space_id: int, connection: psycopg.Connection) -> 
         path = page.partition(">Earlier<")[0].rpartition('href="')[2].partition('"')[0].replace("&amp;", "&")
     assert total == 120
     assert len(read_log(owner, space_id)) == 120
+    monkeypatch.setattr(audit_log, "MOST_IN_FILE", 70)
+    assert len(read_log(owner, space_id)) == 70
+    assert "the latest 70 matching" in owner.browser.get(f"/console/spaces/{space_id}/audit").text
 
 
 def test_viewers_see_nothing_of_it(person: Callable[..., Person], space_id: int) -> None:

@@ -293,6 +293,7 @@ def test_without_spend(owner: Person, stage: Stage, space_id: int, put_rows: Any
     page = make_page(owner, space_id)
     assert "No spend yet" in page.html
     assert f"/console/spaces/{space_id}/orders/imports/new?kind=spend" in page.html
+    assert f'href="/console/spaces/{space_id}/spend/connections"' in page.html
     put_rows(spend_row(50, "google", 3), spend_row(60, "google", 4))
     page = make_page(owner, space_id)
     assert "No spend in this period" in page.html

@@ -43,6 +43,7 @@ async def show_log(visit: PageVisit) -> Response:
         "entries": page_entries,
         "earlier": urlencode({**filters, "before": page_entries[-1].id}) if len(entries) > PER_PAGE else None,
         "latest": urlencode(filters) if before else None,
+        "most_in_file": MOST_IN_FILE,
         "file": f"{visit.path('/audit.ndjson')}?{urlencode(filters)}",
         "here": visit.path("/audit"),
         "typed": typed,
@@ -60,7 +61,7 @@ async def show_log(visit: PageVisit) -> Response:
 
 @ROUTES.page(".ndjson", Permission.MANAGE_MEMBERS)
 async def send_file(visit: PageVisit) -> Response:
-    """Send entries as JSON lines, newest first."""
+    """Send at most MOST_IN_FILE entries as JSON lines, newest first."""
     search = _read_search(_read_filters(visit), "", visit.space)
     lines: list[bytes] = []
     async for entry in walk_entries(visit.connection, visit.space.id, search):
