@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from datetime import date
 from typing import Any
 
+import pytest
+
+from headwater.spend import breakdown
 from headwater.spend.breakdown import LedgerRow, SpendPart, break_down
 from tests.models import spend_model
 from tests.support.campaigns import campaign_size
@@ -99,6 +102,20 @@ def test_random_ledgers_equal_the_model() -> None:
         assert all(min(spend_part.row.figures) >= 0 for spend_part in pieces)
         rng.shuffle(rows)
         assert sorted(break_down(rows)) == sorted(pieces), seed
+
+
+def test_days_without_totals_need_no_tree(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their rows are their parts, as the tree says too."""
+    ledgers = [random_rows(random.Random(seed)) for seed in range(LEDGERS)]
+    ledgers += [
+        [row(1, "a", "1", "s", f"{ad}", country=country) for ad in range(9)] for country in ("", "DE")
+    ]
+    pieces = [sorted(break_down(rows)) for rows in ledgers]
+    monkeypatch.setattr(breakdown, "_is_disjoint", lambda _: False)
+    assert [sorted(break_down(rows)) for rows in ledgers] == pieces
+    monkeypatch.undo()
+    monkeypatch.delattr(breakdown, "_add_parts")
+    assert [len(list(break_down(rows))) for rows in ledgers[-2:]] == [9, 9]
 
 
 def total(parts: Sequence[SpendPart], figure: int) -> int:

@@ -1,8 +1,9 @@
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from datetime import date, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from psycopg import AsyncConnection
@@ -37,9 +38,12 @@ _LATEST_ROWS, _LATEST_IN_FILE = (
     queries["latest"].format(rows=new_rows)
     for new_rows in (queries["rows_of_request"], SQL("arriving_spend AS r"))
 )
+_PATH = queries["path"]
 _ROWS, _FORMER_ROWS = (
-    queries[name].format(broken_down=queries["broken_down"]) for name in ("rows", "former_rows")
+    queries[name].format(broken_down=queries["broken_down"].format(path=_PATH))
+    for name in ("rows", "former_rows")
 )
+_PERIOD = queries["period"].format(path=_PATH)
 IS_COMPLETE = queries["complete"]
 """An expression: the row `s` was reported after the end of its day."""
 _NOTHING_ADDED = {"event_ids": b"", "touchpoint_ids": b""}
@@ -130,6 +134,20 @@ async def list_spend(
     return make_page(await cursor.fetchall(), per_page, position, to_key)
 
 
+class LedgerDay(NamedTuple):
+    day: date
+    currency: str
+    rows: int
+
+
+async def list_days(
+    connection: AsyncConnection, space_id: int, first_day: date, last_day: date
+) -> list[LedgerDay]:
+    """Return the days with spend, the earliest first, each with the number of its rows by currency."""
+    bound = {"space_id": space_id, "first_day": first_day, "last_day": last_day}
+    return [LedgerDay(*row) for row in await fetch_all(connection, queries["days"], bound)]
+
+
 async def read_parts(
     connection: AsyncConnection, space_id: int, first_day: date, last_day: date
 ) -> list[SpendPart]:
@@ -137,6 +155,27 @@ async def read_parts(
     sources = await fetch_sources(connection, space_id)
     ledger_rows = await fetch_all(connection, _ROWS, bound)
     return list(break_down(_row(columns, sources) for *columns, _ in ledger_rows))
+
+
+async def read_summed_parts(
+    connection: AsyncConnection, space_id: int, days: tuple[date, date], currency: str, step: str | None
+) -> list[SpendPart]:
+    """Return the parts of some days, in one currency summed over the days of a step, or over all. Others keep
+    their day, and rows at several levels are not summed.
+    """
+    bound = {"space_id": space_id, "first_day": days[0], "last_day": days[1]}
+    sources = await fetch_sources(connection, space_id)
+    ledger_rows = await fetch_all(connection, _PERIOD, bound | {"currency": currency, "step": step})
+    return await asyncio.to_thread(_break_down_period, ledger_rows, sources)
+
+
+def _break_down_period(ledger_rows: Sequence[Sequence[Any]], sources: SourceNames) -> list[SpendPart]:
+    disjoint_rows, other_rows = list[LedgerRow](), list[LedgerRow]()
+    for *place, amount, impressions, clicks, conversions, revenue, is_disjoint in ledger_rows:
+        figures = map(int, (amount, impressions, clicks, conversions, revenue))
+        rows = disjoint_rows if is_disjoint else other_rows
+        rows.append(_row([*place, *figures], sources))
+    return [*(SpendPart(row, is_remainder=False) for row in disjoint_rows), *break_down(other_rows)]
 
 
 async def read_versions(

@@ -114,6 +114,41 @@ SELECT s.* FROM spend s WHERE s.space_id = %(space_id)s AND {chosen}
 -- name: delete
 DELETE FROM spend s WHERE s.space_id = %(space_id)s AND {chosen};
 
+-- name: days
+-- The number of rows of each day and currency.
+SELECT s.date, s.currency, count(*)
+FROM spend s
+WHERE s.space_id = %(space_id)s AND s.date BETWEEN %(first_day)s AND %(last_day)s
+GROUP BY s.date, s.currency
+ORDER BY s.date, s.currency;
+
+-- name: period
+-- The ledger of some days, with money and conversions in millionths. Rows of a platform's day report disjoint
+-- money if all are at one level. In the wanted currency these are summed over the days of a step, or over all;
+-- others keep their day, because a rate is for a day and a breakdown is one of a day.
+WITH ledger AS MATERIALIZED (
+    SELECT {path} AS path, s.*
+    FROM spend s
+    WHERE s.space_id = %(space_id)s AND s.date BETWEEN %(first_day)s AND %(last_day)s
+), disjoint AS (
+    SELECT l.date, l.platform, l.currency
+    FROM ledger l
+    GROUP BY l.date, l.platform, l.currency
+    HAVING min(cardinality(l.path)) = max(cardinality(l.path))
+       AND bool_and(l.account_id <> '') AND bool_and(l.adset_id <> '' OR l.ad_id = '')
+       AND (bool_and(l.country = '') OR bool_and(l.country <> ''))
+)
+SELECT CASE WHEN d.date IS NULL OR l.currency <> %(currency)s THEN l.date
+            WHEN %(step)s::text IS NULL THEN %(first_day)s
+            ELSE date_trunc(%(step)s, l.date::timestamp)::date END,
+       l.platform, l.currency, l.path, l.country, sum(l.amount * 1000000),
+       sum(coalesce(l.impressions, 0)), sum(coalesce(l.clicks, 0)),
+       sum(coalesce(l.platform_conversions * 1000000, 0)),
+       sum(coalesce(l.platform_revenue * 1000000, 0)), d.date IS NOT NULL
+FROM ledger l
+LEFT JOIN disjoint d ON d.date = l.date AND d.platform = l.platform AND d.currency = l.currency
+GROUP BY 1, 2, 3, 4, 5, 11;
+
 -- name: rows
 -- The ledger of some days for the breakdown, with change numbers.
 SELECT {broken_down}, s.revision
@@ -131,14 +166,18 @@ WHERE s.space_id = %(space_id)s AND s.date BETWEEN %(first_day)s AND %(last_day)
 SELECT a.revision, a.pulled_at FROM new_rows a
 WHERE a.space_id = %(space_id)s AND a.revision = ANY(%(revisions)s::bigint[]) AND a.pulled_at IS NOT NULL;
 
--- name: broken_down
--- A row for the breakdown: money and conversions in millionths.
-s.date, s.platform, s.currency,
+-- name: path
+-- The account, campaign, ad set and ad of a row, down to its level.
 CASE WHEN s.ad_id <> '' THEN ARRAY[s.account_id, s.campaign_id, s.adset_id, s.ad_id]
      WHEN s.adset_id <> '' THEN ARRAY[s.account_id, s.campaign_id, s.adset_id]
      WHEN s.campaign_id <> '' THEN ARRAY[s.account_id, s.campaign_id]
      WHEN s.account_id <> '' THEN ARRAY[s.account_id]
-     ELSE ARRAY[]::text[] END,
+     ELSE ARRAY[]::text[] END
+
+-- name: broken_down
+-- A row for the breakdown: money and conversions in millionths.
+s.date, s.platform, s.currency,
+{path},
 s.country, (s.amount * 1000000)::bigint, coalesce(s.impressions, 0), coalesce(s.clicks, 0),
 coalesce(s.platform_conversions * 1000000, 0)::bigint,
 coalesce(s.platform_revenue * 1000000, 0)::bigint

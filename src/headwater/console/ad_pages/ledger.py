@@ -32,7 +32,7 @@ from headwater.http.inputs.parameters import Input, JsonInput, Query
 from headwater.reports.engine.conversion import LeftOutSpend
 from headwater.reports.engine.report_reader import CONNECTION_SECONDS
 from headwater.reports.query import DateTimeSpan
-from headwater.reports.questions.period_spend import MILLIONTHS, load_exchange
+from headwater.reports.questions.period_spend import MILLIONTHS, list_currency_days, load_exchange
 from headwater.spaces.accounts.roles import Permission
 from headwater.spaces.audit.entries import AuditChange
 from headwater.spend.answers import SpendDeletion
@@ -223,7 +223,7 @@ async def _add_up(
     for spend_part in pieces:
         currency = spend_part.row.currency
         by_currency[currency] = by_currency.get(currency, Decimal(0)) + _amount(spend_part)
-    exchange = await load_exchange(connection, space.id, space.currency, pieces)
+    exchange = await load_exchange(connection, space.id, space.currency, list_currency_days(pieces))
     total = sum((_amount(exchange.convert(spend_part)) for spend_part in pieces), Decimal(0))
     parts_by_key = {spend_part.row[:5]: spend_part for spend_part in pieces}
     return LedgerSums(parts_by_key, dict(sorted(by_currency.items())), total, exchange.left_out(pieces))

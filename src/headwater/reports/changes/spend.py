@@ -52,6 +52,7 @@ from headwater.reports.questions.period_spend import (
     SpendExchange,
     add_up_all,
     fetch_part_names,
+    list_currency_days,
     load_exchange,
     meets_filters,
     plus,
@@ -285,9 +286,9 @@ async def _load_ledger(
     terms: Sequence[Terms],
     listed_keys: Collection[Key],
 ) -> _Ledger:
-    parts = list(changed_spend.changes.pieces)
+    currency_days = list_currency_days(changed_spend.changes.pieces)
     exchanges = [
-        await load_exchange(reader.connection, reader.space.id, reader.currency, parts, term.rates_at)
+        await load_exchange(reader.connection, reader.space.id, reader.currency, currency_days, term.rates_at)
         for term in (terms[0], terms[-1])
     ]
     return await run_in_thread(_add_up_ledger, query, changed_spend, exchanges, listed_keys)

@@ -397,7 +397,9 @@ async def query_cohorts(connection: AsyncConnection, space_id: int, query: Cohor
         key = await make_key(reader, observation, months)
         sums = await reader.load_cached(key, partial(_add_up, reader, observation, months))
         days = (query.first, span.end.date())
-        period_spend = await load_period_spend(connection, space_id, days, reader.currency, query.only)
+        period_spend = await load_period_spend(
+            connection, space_id, days, reader.currency, query.only, Group.MONTH
+        )
         keys = await _keys(reader, observation.planned, sums.groups)
         maker = CohortBuilder(report, list_months(query.first, query.last), reader, keys, period_spend).make(
             sums, query.today, observation.planned.plan.scope.trained_model

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import time
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from decimal import Decimal
 from fractions import Fraction
@@ -10,16 +11,20 @@ from fractions import Fraction
 from msgspec import Struct
 from psycopg import AsyncConnection
 
+from headwater.database.allowance import seconds_left
 from headwater.reports.engine.conversion import LeftOutSpend
-from headwater.reports.query import Group, KeyCondition
+from headwater.reports.engine.report_reader import SECONDS, run_in_thread
+from headwater.reports.query import Group, KeyCondition, ReportTooLarge
 from headwater.sources.catalogue import PAID, find_channel
 from headwater.spend.ads.catalogue import fetch_names
 from headwater.spend.breakdown import NOTHING, Figures, LedgerRow, SpendPart
-from headwater.spend.ledger import read_parts
+from headwater.spend.ledger import LedgerDay, list_days, read_summed_parts
 from headwater.spend.rates.exchange import convert
 from headwater.spend.rates.store import RatePoint, load_rates
 
 MILLIONTHS = 10**6
+BATCH_ROWS = 50_000
+"""Rows of the ledger in memory at once, except for a longer day."""
 _HUNDREDTH = 10**4
 _SAME = Fraction(1)
 _UNNAMED: Mapping[str, str] = {}
@@ -82,17 +87,63 @@ async def load_period_spend(
     days: tuple[date, date],
     currency: str,
     conditions: Sequence[KeyCondition] = (),
+    step: Group | None = None,
 ) -> PeriodSpend:
-    """Load the spend that meets key filters, each part at its day's rate."""
-    parts = await read_parts(connection, space_id, *days)
+    """Load the spend that meets key filters, each part at its day's rate, summed over the days of a step, or
+    of the whole period. Raises ReportTooLarge after SECONDS.
+    """
+    deadline = time.monotonic() + seconds_left(SECONDS)
+    ledger_days = await list_days(connection, space_id, *days)
+    currency_days = {(ledger_day.currency, ledger_day.day) for ledger_day in ledger_days}
+    exchange = await load_exchange(connection, space_id, currency, currency_days)
+    sums: dict[SpendPart, Figures] = {}
+    for batch in _list_batches(ledger_days):
+        if time.monotonic() > deadline:
+            raise ReportTooLarge
+        parts = await read_summed_parts(connection, space_id, batch, currency, step)
+        await run_in_thread(_add_parts, sums, parts, exchange, step)
+    parts = [place._replace(row=place.row._replace(figures=figures)) for place, figures in sums.items()]
     names = await fetch_part_names(connection, space_id, parts)
     selected_parts = [spend_part for spend_part in parts if meets_filters(spend_part, conditions, names)]
-    exchange = await load_exchange(connection, space_id, currency, selected_parts)
     return PeriodSpend(
         [exchange.convert(spend_part) for spend_part in selected_parts],
         names,
         exchange.left_out(selected_parts),
     )
+
+
+def _list_batches(ledger_days: Iterable[LedgerDay]) -> Iterator[tuple[date, date]]:
+    """Yield the first and last days of batches of about BATCH_ROWS rows. The rows of a day stay together,
+    because they are broken down together.
+    """
+    rows_by_day: dict[date, int] = {}
+    for ledger_day in ledger_days:
+        rows_by_day[ledger_day.day] = rows_by_day.get(ledger_day.day, 0) + ledger_day.rows
+    batch: list[date] = []
+    row_count = 0
+    for day, rows in rows_by_day.items():
+        if batch and row_count + rows > BATCH_ROWS:
+            yield batch[0], batch[-1]
+            batch, row_count = [], 0
+        batch.append(day)
+        row_count += rows
+    if batch:
+        yield batch[0], batch[-1]
+
+
+def _add_parts(
+    sums: dict[SpendPart, Figures], parts: Iterable[SpendPart], exchange: SpendExchange, step: Group | None
+) -> None:
+    """Add parts to the sums by place. A part without a rate keeps its currency and its day."""
+    for spend_part in parts:
+        row = spend_part.row
+        if exchange.has_rate(row):
+            row = exchange.convert(spend_part).row
+            day = date.min if step is None else _first_day(step, row.date)
+            row = row._replace(date=day, currency=exchange.target)
+        place = SpendPart(row._replace(figures=NOTHING), spend_part.is_remainder)
+        stored_figures = sums.get(place)
+        sums[place] = row.figures if stored_figures is None else plus(stored_figures, row.figures)
 
 
 async def fetch_part_names(
@@ -156,13 +207,16 @@ class SpendExchange(Struct, frozen=True):
     target: str
     rates: Mapping[CurrencyDay, Fraction | None]
 
+    def has_rate(self, row: LedgerRow) -> bool:
+        return self.rates.get((row.currency, row.date), _SAME) is not None
+
     def left_out(self, parts: Iterable[SpendPart]) -> tuple[LeftOutSpend, ...]:
         """List spend without an exchange rate, by currency."""
         days: dict[str, set[date]] = {}
         amounts: dict[str, int] = {}
         for spend_part in parts:
             row = spend_part.row
-            if self.rates.get((row.currency, row.date), _SAME) is None:
+            if not self.has_rate(row):
                 days.setdefault(row.currency, set()).add(row.date)
                 amounts[row.currency] = amounts.get(row.currency, 0) + row.figures[0]
         return tuple(
@@ -189,15 +243,18 @@ async def load_exchange(
     connection: AsyncConnection,
     space_id: int,
     target: str,
-    parts: Iterable[SpendPart],
+    currency_days: Iterable[CurrencyDay],
     point: RatePoint | None = None,
 ) -> SpendExchange:
     """Load each day's rates, current or at a point."""
-    foreign_days = {(spend_part.row.currency, spend_part.row.date) for spend_part in parts}
-    foreign_days = {(currency, day) for currency, day in foreign_days if currency != target}
+    foreign_days = {(currency, day) for currency, day in currency_days if currency != target}
     currencies = {currency for currency, _ in foreign_days} | {target}
     table = await load_rates(connection, space_id, {day for _, day in foreign_days}, currencies, point)
     return SpendExchange(target, {pair: table.rate(pair[1], pair[0], target) for pair in foreign_days})
+
+
+def list_currency_days(parts: Iterable[SpendPart]) -> set[CurrencyDay]:
+    return {(spend_part.row.currency, spend_part.row.date) for spend_part in parts}
 
 
 def plus(figures: Figures, addend: Figures) -> Figures:

@@ -151,9 +151,10 @@ async def query_spend(connection: AsyncConnection, space_id: int, query: ReportQ
         raise ReportTooLarge
     space = await fetch_space(connection, space_id)
     currency, conditions = reports[0].currency, query.filters.only
+    step = next((group for group in query.group_by if group in STEPS), None)
     spending = [
         await load_period_spend(
-            connection, space_id, (period.start.date(), period.end.date()), currency, conditions
+            connection, space_id, (period.start.date(), period.end.date()), currency, conditions, step
         )
         for period in periods
     ]
