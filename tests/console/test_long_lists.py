@@ -35,9 +35,16 @@ FILL = {
         INSERT INTO source_names (space_id, name, source)
         SELECT %(space)s, 'shop ' || lpad(i::text, 5, '0'), 'email'
         FROM generate_series(1, %(many)s) i""",
+    "/members": """
+        WITH team AS (
+            INSERT INTO users (email, name)
+            SELECT 'm' || %(space)s || '-' || i || '@example.com', 'Member ' || lpad(i::text, 5, '0')
+            FROM generate_series(2, %(many)s) i RETURNING id
+        )
+        INSERT INTO memberships (space_id, user_id, role) SELECT %(space)s, id, 'viewer' FROM team""",
 }
 SEARCH = {"/sources": "own"}
-KEPT = {"/sources": MANY}
+KEPT = {"/sources": MANY, "/members": MANY}
 """How many rows are still in use: three quarters, or all if they can't be ended."""
 
 
@@ -82,6 +89,25 @@ def test_it_works(owner: Person, fill: Callable[[str], None], space_id: int, end
     assert "<script>" not in nothing.text
     for odd in ("0", "-1", "x", "1e3", "9" * 400):
         assert owner.browser.get(f"{path}?page={odd}").status_code == 200
+
+
+def test_invitations(owner: Person, connection: psycopg.Connection, space_id: int) -> None:
+    connection.execute(
+        """INSERT INTO invitations (space_id, email, role, token_hash, expires_at)
+           SELECT %(space)s, 'invited' || i || '@example.com', 'viewer',
+                  sha256(('many ' || %(space)s || i)::bytea), now() + interval '1 day'
+           FROM generate_series(1, %(many)s) i""",
+        {"space": space_id, "many": MANY},
+    )
+    path = f"/console/spaces/{space_id}/members"
+    page = owner.browser.get(path)
+    assert len(page.content) < LARGEST
+    assert f"{MANY:,} invitations, page 1" in page.text
+    last = owner.browser.get(f"{path}?page={MANY // PER_PAGE}").text
+    assert f"invited{MANY}@example.com" in last
+    found = owner.browser.get(f"{path}?invited=INVITED7777@").text
+    assert "invited7777@example.com" in found
+    assert "invited1@example.com" not in found
 
 
 def test_names_on_data_quality(owner: Person, fill: Callable[[str], None], space_id: int) -> None:

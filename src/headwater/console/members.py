@@ -12,6 +12,7 @@ from starlette.responses import Response
 from headwater.base.dates import format_day
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import PostedForm
+from headwater.console.list_page import read_list_page
 from headwater.console.pages import redirect
 from headwater.console.visitor import HOME
 from headwater.console.visits import (
@@ -132,8 +133,17 @@ def _describe_key(key: ApiKey, zone: ZoneInfo) -> str:
 
 
 async def _page(visit: PageVisit, status: int = 200, **values: Any) -> Response:
-    rows = await members.list_members(visit.connection, visit.space.id)
-    offers = await invitations.list_invitations(visit.connection, visit.space.id)
+    listed_members = read_list_page(
+        visit.request,
+        await members.list_members(visit.connection, visit.space.id),
+        lambda member: f"{member.name} {member.email}",
+    )
+    offers = read_list_page(
+        visit.request,
+        await invitations.list_invitations(visit.connection, visit.space.id),
+        lambda offer: offer.email,
+        "invited",
+    )
     keys: dict[int | None, list[str]] = {}
     for key in await list_keys(visit.connection, visit.space.id):
         if key.find_end(datetime.now(UTC)) is None:
@@ -144,6 +154,7 @@ async def _page(visit: PageVisit, status: int = 200, **values: Any) -> Response:
             (provider, [rule for rule in provider.settings.rules if rule.space_id == visit.space.id])
             for provider in providers
         ],
+        "listed_members": listed_members,
         "members": [
             {
                 **asdict(member),
@@ -152,10 +163,11 @@ async def _page(visit: PageVisit, status: int = 200, **values: Any) -> Response:
                 "self": member.user_id == visit.user_id,
                 "managed": visit.inside.may(managing(member.role)),
             }
-            for member in rows
+            for member in listed_members.rows
         ],
+        "offers": offers,
         "invitations": [
-            {**asdict(offer), "managed": visit.inside.may(managing(offer.role))} for offer in offers
+            {**asdict(offer), "managed": visit.inside.may(managing(offer.role))} for offer in offers.rows
         ],
         "roles": {
             role: description for role, description in ROLES.items() if visit.inside.may(managing(role))
