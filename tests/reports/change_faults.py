@@ -80,8 +80,8 @@ def _count_later_changes(patch: pytest.MonkeyPatch) -> None:
 
 
 def _exclude_touch_at_event(patch: pytest.MonkeyPatch) -> None:
-    right = FamilyHistory._touches_until
-    patch.setattr(FamilyHistory, "_touches_until", lambda self, at: right(self, at - 1))
+    right = FamilyHistory._find_touches
+    patch.setattr(FamilyHistory, "_find_touches", lambda self, at: right(self, at - 1))
 
 
 def _windows(patch: pytest.MonkeyPatch) -> None:

@@ -21,6 +21,7 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
+from itertools import accumulate
 from typing import NamedTuple
 
 from headwater.attribution.history.revisions import ChangeCause
@@ -30,6 +31,8 @@ ALWAYS, NEVER = -(1 << 62), 1 << 62
 MOMENTS = 8
 """Moments per revision."""
 _SECOND = 1_000_000
+_FIRST_ORDERS = 2
+"""Of a customer; the others don't matter."""
 
 
 class Rank(IntEnum):
@@ -178,12 +181,27 @@ class _Step(NamedTuple):
 
 
 class FamilyHistory:
-    def __init__(self, family: Family, since: int, order_names: Collection[str] | None = None) -> None:
-        """`order_names` are the events that can be first orders: empty means all, None skips these."""
-        self._family, self._since = family, since
+    def __init__(
+        self,
+        family: Family,
+        since: int,
+        order_names: Collection[str] | None = None,
+        window: int | None = None,
+    ) -> None:
+        """`order_names` are the events that can be first orders: empty means all, None skips these. Paths
+        have the touches of a window before the event, in microseconds; None means all.
+        """
+        self._family, self._since, self._window = family, since, window
         self._orders = [] if order_names is None else _find_orders(family, order_names)
-        self._touches = sorted(family.touches, key=lambda touch: (touch.at, touch.id))
-        self._steps = sorted(set(self._common_steps()))
+        self._orders_by_time = sorted(self._orders, key=lambda order: (order.at // _SECOND, order.id))
+        self._customers = {order.contact_id for order in self._orders}
+        self._touches = [
+            (touch, StateTouch(touch.at, touch.source_id, touch.tag_set_id))
+            for touch in sorted(family.touches, key=lambda touch: (touch.at, touch.id))
+        ]
+        self._steps = self._list_steps()
+        self._earliest = [*accumulate((step.first_time for step in reversed(self._steps)), min)][::-1]
+        """For each step, the earliest time that it or a later one alters."""
         self._survivors: dict[int, Mapping[int, int]] = {}
         self._firsts: dict[int, Mapping[int, Sequence[tuple[int, int]]]] = {}
         self.work = 0
@@ -202,6 +220,15 @@ class FamilyHistory:
                 if after != before:
                     yield Transition(moment, cause, event_id, before, after)
                 before = after
+
+    def _list_steps(self) -> list[_Step]:
+        """Return one step for each moment and cause, in order."""
+        first_times: dict[tuple[int, ChangeCause], int] = {}
+        for moment, cause, first_time in self._common_steps():
+            if self._since < moment < NEVER:
+                key = (moment, cause)
+                first_times[key] = min(first_time, first_times.get(key, NEVER))
+        return sorted(_Step(*key, first_time) for key, first_time in first_times.items())
 
     def _common_steps(self) -> Iterator[_Step]:
         for merge in self._family.merges:
@@ -225,8 +252,13 @@ class FamilyHistory:
     def _find_steps(self, versions: list[EventVersion]) -> list[tuple[int, ChangeCause]]:
         """Return the moments of possible changes, in order."""
         first_moment, occurred_at = versions[0].start, versions[0].at
-        first = bisect_left(self._steps, max(first_moment, self._since + 1), key=lambda step: step.moment)
-        steps = {step.moment: step.cause for step in self._steps[first:] if step.first_time <= occurred_at}
+        index = bisect_left(self._steps, first_moment, key=lambda step: step.moment)
+        steps: dict[int, ChangeCause] = {}
+        while index < len(self._steps) and self._earliest[index] <= occurred_at:
+            step = self._steps[index]
+            if step.first_time <= occurred_at:
+                steps[step.moment] = step.cause
+            index += 1
         for version in versions:
             steps[version.end] = version.end_cause
         steps[first_moment] = versions[0].start_cause
@@ -239,9 +271,10 @@ class FamilyHistory:
         survivors = self._survivors_at(moment)
         owner = find_survivor(event.contact_id, survivors)
         path = tuple(
-            StateTouch(touch.at, touch.source_id, touch.tag_set_id)
-            for touch in self._touches_until(event.at)
-            if touch.start <= moment < touch.end and find_survivor(touch.contact_id, survivors) == owner
+            state_touch
+            for touch, state_touch in self._find_touches(event.at)
+            if touch.start <= moment < touch.end
+            and (find_survivor(touch.contact_id, survivors) if survivors else touch.contact_id) == owner
         )
         return EventState(
             owner,
@@ -269,18 +302,28 @@ class FamilyHistory:
         """Return the first two orders by second, ties by id."""
         first_orders: dict[int, list[tuple[int, int]]] = {}
         survivors = self._survivors_at(moment)
-        self.work += len(self._orders)
-        for order in self._orders:
+        incomplete_owners = {find_survivor(contact_id, survivors) for contact_id in self._customers}
+        for order in self._orders_by_time:
+            if not incomplete_owners:
+                break
+            self.work += 1
             if order.start <= moment < order.end and (order.amount or 0) > 0:
                 owner = find_survivor(order.contact_id, survivors)
-                orders = [*first_orders.get(owner, ()), (order.at // _SECOND, order.id)]
-                first_orders[owner] = sorted(orders)[:2]
+                orders = first_orders.setdefault(owner, [])
+                if len(orders) < _FIRST_ORDERS:
+                    orders.append((order.at // _SECOND, order.id))
+                if len(orders) == _FIRST_ORDERS:
+                    incomplete_owners.discard(owner)
         return first_orders
 
-    def _touches_until(self, occurred_at: int) -> list[TouchVersion]:
-        end = bisect_left(self._touches, occurred_at + 1, key=lambda touch: touch.at)
-        self.work += end
-        return self._touches[:end]
+    def _find_touches(self, occurred_at: int) -> list[tuple[TouchVersion, StateTouch]]:
+        """Return the touches up to an event, in its window."""
+        end = bisect_left(self._touches, occurred_at + 1, key=lambda touch: touch[0].at)
+        first = 0
+        if self._window is not None:
+            first = bisect_left(self._touches, occurred_at - self._window, key=lambda touch: touch[0].at)
+        self.work += end - first
+        return self._touches[first:end]
 
     def _survivors_at(self, moment: int) -> Mapping[int, int]:
         if moment not in self._survivors:

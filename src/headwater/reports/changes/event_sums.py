@@ -27,7 +27,7 @@ from headwater.attribution.paths.path_data import (
 )
 from headwater.events.accepted import UPSELL_NAME
 from headwater.reports.changes.change import MAX_EVENT_GROUPS, MAX_LARGEST, Figures
-from headwater.reports.engine.addition import BatchSums, add_up
+from headwater.reports.engine.addition import MOST_TOUCHES, BatchSums, add_up
 from headwater.reports.engine.conversion import CurrencyExchange, LeftOutAmounts, stored_amount
 from headwater.reports.engine.dimensions import Stored
 from headwater.reports.engine.group_sums import GroupSums
@@ -107,12 +107,24 @@ def add_up_states(
 ) -> list[list[BatchSums]]:
     """Return the sums of former states for each plan of the same events, negated to subtract them."""
     batches: list[list[BatchSums]] = [[] for _ in plans]
-    for first in range(0, len(states), _CHUNK):
-        sums = add_up(plans, build_paths(states[first : first + _CHUNK], amount_of))
+    for chunk in _list_chunks(states):
+        sums = add_up(plans, build_paths(chunk, amount_of))
         for plan_pieces, batch in zip(batches, sums, strict=True):
             if batch is not None:
                 plan_pieces.append(batch.negated() if negated else batch)
     return batches
+
+
+def _list_chunks(states: States) -> Iterator[States]:
+    """Yield runs of states of limited memory."""
+    first = touches = 0
+    for index, (_, state) in enumerate(states):
+        if index > first and (index - first == _CHUNK or touches + len(state.path) > MOST_TOUCHES):
+            yield states[first:index]
+            first, touches = index, 0
+        touches += len(state.path)
+    if states:
+        yield states[first:]
 
 
 def build_paths(states: States, amount_of: AmountOf) -> PathData:
@@ -219,11 +231,13 @@ def _transitions(plans: Sequence[Plan], families: Iterable[Family], since: int) 
     scope, filters = plans[0].scope, plans[0].query.filters
     needs_orders = any(needs_first_orders(plan.query) for plan in plans)
     names = (filters.event_names or scope.kinds.names) if needs_orders else None
+    window_days = [plan.query.window_days for plan in plans]
+    window = max(window_days) * _DAY if all(window_days) else None
     first = scope.period.start * _MICROSECONDS
     first -= first % _DAY  # events are read by the day
     work = 0
     for family in families:
-        history = FamilyHistory(family, since, names)
+        history = FamilyHistory(family, since, names, window)
         for transition in history.transitions(first):
             yield transition
             if work + history.work > MAX_WORK:
