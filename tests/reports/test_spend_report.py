@@ -8,8 +8,10 @@ from decimal import Decimal
 from typing import Any
 
 import msgspec
+import psycopg
 import pytest
 
+from headwater.reports.questions import period_spend
 from headwater.sources.ad_platforms import find_billing_platform
 from headwater.sources.catalogue import SOURCES
 from tests.support.campaigns import pick_share
@@ -208,6 +210,16 @@ def test_as_csv(api: Api) -> None:
     assert [(row["platform"], row["spend"]) for row in table] == [
         ("google", "25.123456"), ("email", "0"), ("", "5"),
     ]  # fmt: skip
+
+
+def test_spend_that_takes_too_long_is_refused(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not as an outage: it would take as long again."""
+
+    async def list_days(*_: Any) -> list[Any]:
+        raise psycopg.errors.QueryCanceled
+
+    monkeypatch.setattr(period_spend, "list_days", list_days)
+    assert report(api, 422)["reason"] == "too_much"
 
 
 def test_other_groups_are_refused(api: Api) -> None:

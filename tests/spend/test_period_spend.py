@@ -12,24 +12,24 @@ from typing import Any
 import psycopg
 import pytest
 
-from headwater.reports.query import Group
+from headwater.reports.query import OF_TOUCHES, Group
 from headwater.reports.questions import period_spend
+from headwater.reports.questions.cost_figures import GROUPS
 from headwater.reports.questions.period_spend import (
     PeriodSpend,
+    add_up_all,
     list_currency_days,
     load_exchange,
     load_period_spend,
-    plus,
 )
 from headwater.spend import breakdown, ledger
-from headwater.spend.breakdown import NOTHING, Figures, SpendPart
+from headwater.spend.breakdown import Figures, SpendPart
 from headwater.spend.ledger import read_parts
 from tests.support.campaigns import campaign_size
 from tests.support.factories import Stage
 
 LEDGERS = campaign_size("HEADWATER_LEDGERS", 40, 2000)
 FIRST, LAST = date(2026, 4, 28), date(2026, 5, 4)
-STEPS = (None, Group.DAY, Group.WEEK, Group.MONTH)
 
 
 def store(stage: Stage, rows: Iterable[dict[str, Any]]) -> None:
@@ -72,13 +72,10 @@ def random_ledger(rng: random.Random) -> list[dict[str, Any]]:
     return list(rows.values())
 
 
-def sum_parts(spend: PeriodSpend, step: Group | None) -> dict[tuple[Any, ...], Figures]:
-    sums: dict[tuple[Any, ...], Figures] = {}
-    for row, is_remainder in spend.pieces:
-        day = None if step is None else period_spend.name_key(step, SpendPart(row, is_remainder))
-        key = (day, row.platform, row.path, row.country, is_remainder)
-        sums[key] = plus(sums.get(key, NOTHING), row.figures)
-    return {key: figures for key, figures in sums.items() if any(figures)}
+def sum_parts(spend: PeriodSpend, group: Group | None) -> dict[str | None, Figures]:
+    if group is None:
+        return {None: add_up_all(spend_part.row.figures for spend_part in spend.pieces)}
+    return {key: figures for key, figures in spend.by_key(group, ()).items() if any(figures)}
 
 
 async def load_by_day(connection: psycopg.AsyncConnection, space_id: int) -> PeriodSpend:
@@ -89,7 +86,7 @@ async def load_by_day(connection: psycopg.AsyncConnection, space_id: int) -> Per
 
 
 def test_it_works(stage: Stage, database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sums are those of the days' parts, for any step, and for batches of any length."""
+    """Sums are those of the days' parts, for any group, and for batches of any length."""
     stage.connection.execute(
         "INSERT INTO rates (space_id, date, base, currency, rate) VALUES (%s, %s, 'USD', 'EUR', 0.9131)",
         (stage.space_id, FIRST - timedelta(days=1)),
@@ -103,42 +100,54 @@ def test_it_works(stage: Stage, database_url: str, monkeypatch: pytest.MonkeyPat
                 store(stage, random_ledger(rng))
                 monkeypatch.setattr(period_spend, "BATCH_ROWS", rng.randrange(1, 20))
                 expected = await load_by_day(connection, stage.space_id)
-                for step in STEPS:
-                    days = (FIRST, LAST)
-                    spend = await load_period_spend(connection, stage.space_id, days, "EUR", (), step)
-                    assert sum_parts(spend, step) == sum_parts(expected, step), (seed, step)
-                    assert spend.left_out == expected.left_out, (seed, step)
+                for group in (None, *GROUPS):
+                    groups = (Group.MONTH, group) if group in OF_TOUCHES else (group,) if group else ()
+                    spend = await load_period_spend(
+                        connection, stage.space_id, (FIRST, LAST), "EUR", (), groups
+                    )
+                    assert sum_parts(spend, group) == sum_parts(expected, group), (seed, group)
+                    assert spend.left_out == expected.left_out, (seed, group)
+                    assert spend.platforms == expected.platforms, (seed, group)
+                    if Group.MONTH in groups:
+                        months, expected_months = spend.by_month(), expected.by_month()
+                        assert months.keys() == expected_months.keys(), (seed, group)
+                        for month in months:
+                            assert sum_parts(months[month], group) == sum_parts(
+                                expected_months[month], group
+                            ), (seed, group, month)
 
     asyncio.run(compare())
 
 
-def test_days_of_ads_are_summed_by_the_database(
-    stage: Stage, database_url: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("group", "parts"), [(Group.PLATFORM, 1), (Group.AD, 50), (Group.DAY, 30)])
+def test_the_database_sums_what_is_not_listed(
+    stage: Stage, database_url: str, monkeypatch: pytest.MonkeyPatch, group: Group, parts: int
 ) -> None:
-    """A month of fifty ads is fifty parts, read at once; of a batch, only its own rows are in memory."""
-    days = [FIRST + timedelta(days=number) for number in range(30)]
+    """Of a month of fifty ads, as many parts are read as are listed."""
+    days = [date(2026, 5, 1) + timedelta(days=number) for number in range(30)]
     store(stage, (make_row(day, "a", "1", "s", f"ad {number}") for day in days for number in range(50)))
     lengths: list[int] = []
     read = period_spend.read_summed_parts
 
     async def count(*values: Any) -> list[SpendPart]:
-        parts = await read(*values)
-        lengths.append(len(parts))
-        return parts
+        batch = await read(*values)
+        lengths.append(len(batch))
+        return batch
 
     monkeypatch.setattr(period_spend, "read_summed_parts", count)
 
     async def load() -> PeriodSpend:
         async with await psycopg.AsyncConnection.connect(database_url) as connection:
-            return await load_period_spend(connection, stage.space_id, (days[0], days[-1]), "EUR")
+            period = (days[0], days[-1])
+            return await load_period_spend(connection, stage.space_id, period, "EUR", (), (group,))
 
-    spend = asyncio.run(load())
-    assert lengths == [50]
-    assert {part.row.figures[:2] for part in spend.pieces} == {(30_000_000, 30)}
-    lengths.clear()
+    assert len(asyncio.run(load()).by_key(group, ())) == parts
+    assert lengths == [parts]
     monkeypatch.setattr(period_spend, "BATCH_ROWS", 500)
-    assert len(asyncio.run(load()).pieces) == 50
-    assert lengths == [50, 50, 50]
+    spend = asyncio.run(load())
+    assert len(spend.pieces) == parts
+    assert sum(part.row.figures[0] for part in spend.pieces) == 1_500_000_000
+    assert len(lengths) == 1 + 3
 
 
 def test_the_event_loop_does_not_wait_for_a_breakdown(

@@ -157,15 +157,24 @@ async def read_parts(
     return list(break_down(_row(columns, sources) for *columns, _ in ledger_rows))
 
 
+class SpendDetail(NamedTuple):
+    """What sums of spend are by."""
+
+    step: str | None
+    """Day, week or month; None for the whole period."""
+    depth: int
+    """How many names of the path: 2 for campaigns."""
+
+
 async def read_summed_parts(
-    connection: AsyncConnection, space_id: int, days: tuple[date, date], currency: str, step: str | None
+    connection: AsyncConnection, space_id: int, days: tuple[date, date], currency: str, detail: SpendDetail
 ) -> list[SpendPart]:
-    """Return the parts of some days, in one currency summed over the days of a step, or over all. Others keep
-    their day, and rows at several levels are not summed.
+    """Return the parts of some days, summed if they are in one currency. Others keep their day and path, and
+    rows at several levels are not summed.
     """
     bound = {"space_id": space_id, "first_day": days[0], "last_day": days[1]}
     sources = await fetch_sources(connection, space_id)
-    ledger_rows = await fetch_all(connection, _PERIOD, bound | {"currency": currency, "step": step})
+    ledger_rows = await fetch_all(connection, _PERIOD, bound | {"currency": currency} | detail._asdict())
     return await asyncio.to_thread(_break_down_period, ledger_rows, sources)
 
 

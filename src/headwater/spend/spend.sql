@@ -124,25 +124,26 @@ ORDER BY s.date, s.currency;
 
 -- name: period
 -- The ledger of some days, with money and conversions in millionths. Rows of a platform's day report disjoint
--- money if all are at one level. In the wanted currency these are summed over the days of a step, or over all;
--- others keep their day, because a rate is for a day and a breakdown is one of a day.
+-- money if all are at one level. In the wanted currency these are summed over the days of a step, or over all,
+-- by the first names of their path. Others keep both, because a rate and a breakdown are for the rows of a day.
 WITH ledger AS MATERIALIZED (
     SELECT {path} AS path, s.*
     FROM spend s
     WHERE s.space_id = %(space_id)s AND s.date BETWEEN %(first_day)s AND %(last_day)s
 ), disjoint AS (
-    SELECT l.date, l.platform, l.currency
+    SELECT l.date, l.platform, l.currency, l.currency = %(currency)s AS is_summed
     FROM ledger l
     GROUP BY l.date, l.platform, l.currency
     HAVING min(cardinality(l.path)) = max(cardinality(l.path))
        AND bool_and(l.account_id <> '') AND bool_and(l.adset_id <> '' OR l.ad_id = '')
        AND (bool_and(l.country = '') OR bool_and(l.country <> ''))
 )
-SELECT CASE WHEN d.date IS NULL OR l.currency <> %(currency)s THEN l.date
+SELECT CASE WHEN d.is_summed IS NOT TRUE THEN l.date
             WHEN %(step)s::text IS NULL THEN %(first_day)s
             ELSE date_trunc(%(step)s, l.date::timestamp)::date END,
-       l.platform, l.currency, l.path, l.country, sum(l.amount * 1000000),
-       sum(coalesce(l.impressions, 0)), sum(coalesce(l.clicks, 0)),
+       l.platform, l.currency,
+       CASE WHEN d.is_summed THEN l.path[:%(depth)s] ELSE l.path END, l.country,
+       sum(l.amount * 1000000), sum(coalesce(l.impressions, 0)), sum(coalesce(l.clicks, 0)),
        sum(coalesce(l.platform_conversions * 1000000, 0)),
        sum(coalesce(l.platform_revenue * 1000000, 0)), d.date IS NOT NULL
 FROM ledger l

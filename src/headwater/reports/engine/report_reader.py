@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Hashable, Iterable, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Generator,
+    Hashable,
+    Iterable,
+    Sequence,
+)
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
@@ -68,16 +77,24 @@ async def open_reader(
     """
     await connection.execute(queries["snapshot"])
     space = await fetch_space(connection, space_id)
+    with limit_time() as deadline, span("report", {"headwater.space_id": space_id}):
+        values = {"space_id": space_id, "latest": LATEST_EVENTS, "order": ORDER_NAME}
+        began_at, *ends, sells = await fetch_one(connection, queries["ends"], values)
+        source = await fetch_source(connection, space_id)
+        scans = _find_scans(connection, SnapshotId(began_at, space_id))
+        reported = ReportedSpace(space, source, (ends[0], ends[1]), sells, scans)
+        target = (currency or space.currency) if money else None
+        yield ReportReader(connection, reported, deadline, target)
+
+
+@contextmanager
+def limit_time() -> Generator[float]:
+    """Yield the deadline of a report's statements, on the monotonic clock. Raises ReportTooLarge if they
+    take longer.
+    """
     deadline = time.monotonic() + seconds_left(SECONDS)
     try:
-        with span("report", {"headwater.space_id": space_id}):
-            values = {"space_id": space_id, "latest": LATEST_EVENTS, "order": ORDER_NAME}
-            began_at, *ends, sells = await fetch_one(connection, queries["ends"], values)
-            source = await fetch_source(connection, space_id)
-            scans = _find_scans(connection, SnapshotId(began_at, space_id))
-            reported = ReportedSpace(space, source, (ends[0], ends[1]), sells, scans)
-            target = (currency or space.currency) if money else None
-            yield ReportReader(connection, reported, deadline, target)
+        yield deadline
     except QueryCanceled:
         raise ReportTooLarge from None
     # psycopg raises InternalError for rows directly followed by a cancellation. The connection is shut, which

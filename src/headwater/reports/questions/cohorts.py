@@ -398,7 +398,7 @@ async def query_cohorts(connection: AsyncConnection, space_id: int, query: Cohor
         sums = await reader.load_cached(key, partial(_add_up, reader, observation, months))
         days = (query.first, span.end.date())
         period_spend = await load_period_spend(
-            connection, space_id, days, reader.currency, query.only, Group.MONTH
+            connection, space_id, days, reader.currency, query.only, (Group.MONTH, *report.group_by)
         )
         keys = await _keys(reader, observation.planned, sums.groups)
         maker = CohortBuilder(report, list_months(query.first, query.last), reader, keys, period_spend).make(

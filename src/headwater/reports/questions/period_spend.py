@@ -11,14 +11,13 @@ from fractions import Fraction
 from msgspec import Struct
 from psycopg import AsyncConnection
 
-from headwater.database.allowance import seconds_left
 from headwater.reports.engine.conversion import LeftOutSpend
-from headwater.reports.engine.report_reader import SECONDS, run_in_thread
-from headwater.reports.query import Group, KeyCondition, ReportTooLarge
+from headwater.reports.engine.report_reader import limit_time, run_in_thread
+from headwater.reports.query import STEPS, Group, KeyCondition, ReportTooLarge
 from headwater.sources.catalogue import PAID, find_channel
 from headwater.spend.ads.catalogue import fetch_names
 from headwater.spend.breakdown import NOTHING, Figures, LedgerRow, SpendPart
-from headwater.spend.ledger import LedgerDay, list_days, read_summed_parts
+from headwater.spend.ledger import LedgerDay, SpendDetail, list_days, read_summed_parts
 from headwater.spend.rates.exchange import convert
 from headwater.spend.rates.store import RatePoint, load_rates
 
@@ -87,21 +86,22 @@ async def load_period_spend(
     days: tuple[date, date],
     currency: str,
     conditions: Sequence[KeyCondition] = (),
-    step: Group | None = None,
+    groups: Collection[Group] = (),
 ) -> PeriodSpend:
-    """Load the spend that meets key filters, each part at its day's rate, summed over the days of a step, or
-    of the whole period. Raises ReportTooLarge after SECONDS.
+    """Load the spend that meets key filters, each part at its day's rate. Parts are summed where neither the
+    groups nor the filters need their difference. Raises ReportTooLarge after SECONDS.
     """
-    deadline = time.monotonic() + seconds_left(SECONDS)
-    ledger_days = await list_days(connection, space_id, *days)
-    currency_days = {(ledger_day.currency, ledger_day.day) for ledger_day in ledger_days}
-    exchange = await load_exchange(connection, space_id, currency, currency_days)
+    detail = _find_detail({*groups, *(condition.group for condition in conditions)})
     sums: dict[SpendPart, Figures] = {}
-    for batch in _list_batches(ledger_days):
-        if time.monotonic() > deadline:
-            raise ReportTooLarge
-        parts = await read_summed_parts(connection, space_id, batch, currency, step)
-        await run_in_thread(_add_parts, sums, parts, exchange, step)
+    with limit_time() as deadline:
+        ledger_days = await list_days(connection, space_id, *days)
+        currency_days = {(ledger_day.currency, ledger_day.day) for ledger_day in ledger_days}
+        exchange = await load_exchange(connection, space_id, currency, currency_days)
+        for batch in _list_batches(ledger_days):
+            if time.monotonic() > deadline:
+                raise ReportTooLarge
+            parts = await read_summed_parts(connection, space_id, batch, currency, detail)
+            await run_in_thread(_add_parts, sums, parts, exchange, detail)
     parts = [place._replace(row=place.row._replace(figures=figures)) for place, figures in sums.items()]
     names = await fetch_part_names(connection, space_id, parts)
     selected_parts = [spend_part for spend_part in parts if meets_filters(spend_part, conditions, names)]
@@ -110,6 +110,11 @@ async def load_period_spend(
         names,
         exchange.left_out(selected_parts),
     )
+
+
+def _find_detail(groups: Collection[Group]) -> SpendDetail:
+    step = next((str(group) for group in groups if group in STEPS), None)
+    return SpendDetail(step, max((_DEPTH[group] + 1 for group in groups if group in _DEPTH), default=0))
 
 
 def _list_batches(ledger_days: Iterable[LedgerDay]) -> Iterator[tuple[date, date]]:
@@ -132,16 +137,18 @@ def _list_batches(ledger_days: Iterable[LedgerDay]) -> Iterator[tuple[date, date
 
 
 def _add_parts(
-    sums: dict[SpendPart, Figures], parts: Iterable[SpendPart], exchange: SpendExchange, step: Group | None
+    sums: dict[SpendPart, Figures], parts: Iterable[SpendPart], exchange: SpendExchange, detail: SpendDetail
 ) -> None:
     """Add parts to the sums by place. A part without a rate keeps its currency and its day."""
     for spend_part in parts:
         row = spend_part.row
         if exchange.has_rate(row):
             row = exchange.convert(spend_part).row
-            day = date.min if step is None else _first_day(step, row.date)
+            day = date.min if detail.step is None else _first_day(Group(detail.step), row.date)
             row = row._replace(date=day, currency=exchange.target)
-        place = SpendPart(row._replace(figures=NOTHING), spend_part.is_remainder)
+        place = SpendPart(
+            row._replace(path=row.path[: detail.depth], figures=NOTHING), spend_part.is_remainder
+        )
         stored_figures = sums.get(place)
         sums[place] = row.figures if stored_figures is None else plus(stored_figures, row.figures)
 

@@ -20,6 +20,7 @@ from headwater.http.inputs.parameters import Input, Parameter
 from headwater.reports.engine.conversion import LeftOutMoney, LeftOutSpend
 from headwater.reports.engine.measures import Figure
 from headwater.reports.engine.report import ReportResult, query_reports
+from headwater.reports.engine.report_reader import limit_time
 from headwater.reports.engine.time_buckets import SHORTEST, compared_span, counterpart, cut, name_day
 from headwater.reports.hints import Hints
 from headwater.reports.query import (
@@ -140,6 +141,11 @@ class CostReport:
 async def query_spend(connection: AsyncConnection, space_id: int, query: ReportQuery) -> CostReport:
     """Return a report of spend, by its groups and measures. See `query_report` for conditions and errors."""
     check_only(query)
+    with limit_time():
+        return await _load_costs(connection, space_id, query)
+
+
+async def _load_costs(connection: AsyncConnection, space_id: int, query: ReportQuery) -> CostReport:
     periods = _periods(query)
     queries = [credit_queries(period) for period in periods]
     reports = await query_reports(
@@ -151,10 +157,14 @@ async def query_spend(connection: AsyncConnection, space_id: int, query: ReportQ
         raise ReportTooLarge
     space = await fetch_space(connection, space_id)
     currency, conditions = reports[0].currency, query.filters.only
-    step = next((group for group in query.group_by if group in STEPS), None)
     spending = [
         await load_period_spend(
-            connection, space_id, (period.start.date(), period.end.date()), currency, conditions, step
+            connection,
+            space_id,
+            (period.start.date(), period.end.date()),
+            currency,
+            conditions,
+            query.group_by,
         )
         for period in periods
     ]
