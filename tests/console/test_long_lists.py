@@ -110,6 +110,24 @@ def test_invitations(owner: Person, connection: psycopg.Connection, space_id: in
     assert "invited1@example.com" not in found
 
 
+def test_sessions(owner: Person, connection: psycopg.Connection) -> None:
+    """A program that logs in every few minutes leaves thousands."""
+    connection.execute(
+        """INSERT INTO sessions (token_hash, user_id, device, expires_at)
+           SELECT sha256(('many ' || %(user)s || '-' || i)::bytea), %(user)s,
+                  'Robot ' || i || ' on Linux', now() + interval '1 day'
+           FROM generate_series(1, %(many)s) i""",
+        {"user": owner.user.id, "many": MANY},
+    )
+    page = owner.browser.get("/console/account")
+    assert len(page.content) < LARGEST
+    assert f"{MANY + 1:,} sessions, page 1" in page.text
+    assert page.text.count('action="/console/account/sessions/close"') >= PER_PAGE - 1
+    found = owner.browser.get("/console/account?find=ROBOT 7777 on").text
+    assert "Robot 7777 on Linux" in found
+    assert "Robot 1 on Linux" not in found
+
+
 def test_names_on_data_quality(owner: Person, fill: Callable[[str], None], space_id: int) -> None:
     fill("/sources")
     page = owner.browser.get(f"/console/spaces/{space_id}/data-quality")

@@ -13,6 +13,7 @@ from headwater.console.factor_pages.code_check import describe_refusal, mark_ref
 from headwater.console.factor_pages.password_check import check_current_password
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import PostedForm, read_form
+from headwater.console.list_page import read_list_page
 from headwater.console.login import load_login_ways, replace_session
 from headwater.console.pages import redirect, render
 from headwater.console.visitor import (
@@ -119,7 +120,7 @@ async def _page(
         ways = await load_login_ways(connection)
     common: dict[str, Any] = {
         "name": user.name,
-        "sessions": sessions,
+        "sessions": read_list_page(request, sessions, lambda session: session.device),
         "tokens": tokens,
         "current_session": visitor.session.id,
         "has_factor": visitor.session.has_factor,
