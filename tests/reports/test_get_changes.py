@@ -16,8 +16,9 @@ from zoneinfo import ZoneInfo
 import psycopg
 import pytest
 
+from headwater.attribution.history import past
 from headwater.attribution.history.revisions import begin_era, forget
-from headwater.attribution.history.states import FamilyHistory, Transition
+from headwater.attribution.history.states import Family, FamilyHistory, Transition, gather_families
 from headwater.intake.merging.unmerge import unmerge
 from headwater.reports.engine import report_reader
 from headwater.spend.rates.store import ReferenceRate, put_reference_rates
@@ -104,6 +105,23 @@ def test_time_is_over_between_events(api: Api, shop: Stage, monkeypatch: pytest.
     status, body = refusal(api, snapshot, {})
     assert (status, body["message"]) == (422, "This report takes too long. Narrow the range.")
     assert passed_seconds == report_reader.SECONDS
+
+
+def test_the_event_loop_does_not_wait_for_versions(
+    api: Api, shop: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Other requests of the process are answered meanwhile."""
+    snapshot = read(api)
+    shop.run(event(**ADA, amount="20"))
+    loops: list[object] = []
+
+    def gather(*values: Any) -> list[Family]:
+        loops.append(asyncio._get_running_loop())
+        return gather_families(*values)
+
+    monkeypatch.setattr(past, "gather_families", gather)
+    assert changes(api, snapshot)["overall"]["difference"] == {"credited_revenue": 20}
+    assert loops == [None]
 
 
 @pytest.mark.usefixtures("shop")

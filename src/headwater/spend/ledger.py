@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from typing import Any, NamedTuple
 
@@ -193,14 +193,19 @@ async def read_versions(
     """Return the current rows of some days, and those current after revision `since`."""
     bound = {"space_id": space_id, "first_day": days[0], "last_day": days[1], "revision": since}
     sources = await fetch_sources(connection, space_id)
+    current_rows = await fetch_all(connection, _ROWS, bound)
+    former_rows = await fetch_all(connection, _FORMER_ROWS, bound)
+    return await asyncio.to_thread(_list_versions, current_rows, former_rows, sources)
+
+
+def _list_versions(
+    current_rows: Iterable[Sequence[Any]], former_rows: Iterable[Sequence[Any]], sources: SourceNames
+) -> list[SpendVersion]:
     return [
-        *(
-            SpendVersion(_row(columns, sources), start)
-            for *columns, start in await fetch_all(connection, _ROWS, bound)
-        ),
+        *(SpendVersion(_row(columns, sources), start) for *columns, start in current_rows),
         *(
             SpendVersion(_row(columns, sources), start, end, ChangeCause(cause))
-            for *columns, start, end, cause in await fetch_all(connection, _FORMER_ROWS, bound)
+            for *columns, start, end, cause in former_rows
         ),
     ]
 

@@ -4,6 +4,7 @@ transaction with one snapshot.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -65,6 +66,7 @@ class PastReader:
         }
 
     async def families(self) -> list[Family]:
+        """Rows become versions in threads, because a period can have a hundred thousand."""
         added_rows = await self._fetch_added()
         former_events = await self._fetch("former_events")
         former_touches = await self._fetch("former_touchpoints")
@@ -72,12 +74,12 @@ class PastReader:
         merges = [_merge_span(self._span, *row) for row in await self._fetch("merges", contact_ids=contacts)]
         events = await self._fetch("events", contact_ids=contacts)
         versions = _Versions(self._span, added_rows)
-        event_versions = list(versions.list_events(events, former_events))
+        event_versions = await asyncio.to_thread(lambda: list(versions.list_events(events, former_events)))
         if not event_versions:
             return []
         touches = await self._fetch("touchpoints", contact_ids=contacts)
         touch_versions = versions.list_touches(touches, former_touches)
-        return gather_families(event_versions, touch_versions, merges)
+        return await asyncio.to_thread(gather_families, event_versions, touch_versions, merges)
 
     async def _fetch_added(self) -> _Added:
         added_rows = _Added({}, {})
