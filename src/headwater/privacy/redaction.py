@@ -18,6 +18,8 @@ PHONE = "phone"
 EMPTIED = "{}"
 """Replaces an unreadable payload that mentions the person."""
 
+_END, _FEW = 6, 100
+
 AcceptedItem = AcceptedEvent | AcceptedTouchpoint | AcceptedHit | AcceptedPerson
 
 
@@ -51,6 +53,10 @@ class PayloadMatcher:
             _make_comparable(kind, value) for kind, value in self._identifiers
         )
         self._encoded = [tuple(_encode(kind, value)) for kind, value in self._identifiers]
+        self._by_end: dict[str, list[tuple[str, ...]]] = {}
+        for parts in self._encoded:
+            end = parts[0][-_END:]
+            self._by_end.setdefault(end if len(end) == _END else "", []).append(parts)
 
     @property
     def values(self) -> list[str]:
@@ -70,7 +76,16 @@ class PayloadMatcher:
         return self._is_mentioned(_normalize_json(text).casefold())
 
     def _is_mentioned(self, text: str) -> bool:
-        return any(all(fragment in text for fragment in parts) for parts in self._encoded)
+        return any(all(fragment in text for fragment in parts) for parts in self._list_candidates(text))
+
+    def _list_candidates(self, text: str) -> Iterable[tuple[str, ...]]:
+        """Omit identifiers whose end is missing, because a person may have thousands. Searching for a few
+        is faster than listing all ends in a text.
+        """
+        if len(self._encoded) <= _FEW:
+            return self._encoded
+        ends = {text[index : index + _END] for index in range(len(text) - _END + 1)}
+        return [parts for end in self._by_end.keys() & {"", *ends} for parts in self._by_end[end]]
 
 
 def _read(kind: str, payload: str) -> AcceptedItem | None:
