@@ -101,7 +101,9 @@ def test_it_works(stage: Stage, database_url: str, monkeypatch: pytest.MonkeyPat
                 monkeypatch.setattr(period_spend, "BATCH_ROWS", rng.randrange(1, 20))
                 expected = await load_by_day(connection, stage.space_id)
                 for group in (None, *GROUPS):
-                    groups = (Group.MONTH, group) if group in OF_TOUCHES else (group,) if group else ()
+                    groups: tuple[Group, ...] = () if group is None else (group,)
+                    if group in OF_TOUCHES:
+                        groups = (Group.MONTH, *groups)
                     spend = await load_period_spend(
                         connection, stage.space_id, (FIRST, LAST), "EUR", (), groups
                     )
