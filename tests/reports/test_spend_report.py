@@ -11,7 +11,7 @@ import msgspec
 import psycopg
 import pytest
 
-from headwater.reports.questions import period_spend
+from headwater.reports.questions import cost_figures, period_spend
 from headwater.sources.ad_platforms import find_billing_platform
 from headwater.sources.catalogue import SOURCES
 from tests.support.campaigns import pick_share
@@ -250,3 +250,16 @@ def test_spend_on_every_platform_meets_its_credit(api: Api, space: Stage, source
     only = report(api, only=f"platform:{BILLED[source]}")
     assert tuple(only["totals"][name] for name in figures) == (10, credit, credit / 10)
     assert answer["unmatched"]["spend"] == 0
+
+
+def test_too_many_groups_with_credit_are_refused_as_such(
+    api: Api, space: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    contact_id = space.contact()
+    space.touchpoint(contact_id, "google_ads", occurred_at="2026-05-12 12:00:00+00", campaign_id="4712")
+    space.event(contact_id, amount=1, event_time="2026-05-13 12:00:00+00")
+    monkeypatch.setattr(cost_figures, "MOST_CREDITED_GROUPS", 2)
+    refusal = report(api, 422, group_by="campaign")
+    assert refusal["reason"] == "too_much"
+    assert "groups have credit" in refusal["message"]
+    assert len(report(api, group_by="platform")["rows"]) == 2

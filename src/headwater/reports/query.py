@@ -165,6 +165,8 @@ class Comparison(StrEnum):
 
 ALL_ROWS = 1 << 31
 """The limit of reports that other reports use."""
+MOST_CREDITED_GROUPS = 10_000
+"""The same of reports of credit that are joined with spend, which takes about 0.1 ms a group."""
 
 
 @dataclass(frozen=True)
@@ -346,7 +348,7 @@ def common_rules(query: ReportQuery) -> list[Rule]:
         ),
         (
             "limit",
-            1 <= query.limit <= MOST_ROWS or query.limit == ALL_ROWS,
+            1 <= query.limit <= MOST_ROWS or query.limit in (ALL_ROWS, MOST_CREDITED_GROUPS),
             f"must be from 1 to {MOST_ROWS}.",
         ),
     ]
@@ -435,9 +437,7 @@ class ReportRefused(Problem):
 
 
 class ReportTooLarge(ReportRefused):
-    """422: the report takes too long."""
+    """422: the report takes too long, or has too many groups."""
 
-    def __init__(self) -> None:
-        super().__init__(
-            "This report takes too long. Narrow the range.", 422, {"reason": ReportProblem.TOO_MUCH}
-        )
+    def __init__(self, message: str = "This report takes too long. Narrow the range.") -> None:
+        super().__init__(message, 422, {"reason": ReportProblem.TOO_MUCH})

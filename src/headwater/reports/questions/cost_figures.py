@@ -24,7 +24,7 @@ from headwater.reports.engine.measures import Figures as ReportFigures
 from headwater.reports.engine.report import ReportResult, ReportRow
 from headwater.reports.query import (
     ALL_ROWS,
-    MOST_ROWS,
+    MOST_CREDITED_GROUPS,
     OF_TOUCHES,
     FigureColumn,
     Group,
@@ -187,7 +187,7 @@ class CreditQueries(Struct, frozen=True):
 
 
 def credit_queries(query: ReportQuery) -> CreditQueries:
-    of_all = replace(query, measures=MEASURES, limit=MOST_ROWS, order_by=None, descending=True)
+    of_all = replace(query, measures=MEASURES, limit=MOST_CREDITED_GROUPS, order_by=None, descending=True)
     conditions = (*query.filters.only, _FIRST_ORDERS)
     of_new = replace(of_all, measures=MEASURES[:1], filters=replace(query.filters, only=conditions))
     groups = (*(group for group in query.group_by if group not in OF_TOUCHES), Group.PLATFORM)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
@@ -24,6 +25,7 @@ from headwater.reports.engine.report_reader import limit_time
 from headwater.reports.engine.time_buckets import SHORTEST, compared_span, counterpart, cut, name_day
 from headwater.reports.hints import Hints
 from headwater.reports.query import (
+    MOST_CREDITED_GROUPS,
     STEPS,
     Comparison,
     DateBasis,
@@ -86,6 +88,11 @@ FILTER_GROUPS = (
     *NOT_OF_SPEND,
 )
 """Groups to filter by."""
+
+
+_TOO_MANY_GROUPS = (
+    f"More than {MOST_CREDITED_GROUPS:,} groups have credit. Filter them, or group by something coarser."
+)
 
 
 @dataclass(frozen=True)
@@ -154,7 +161,7 @@ async def _load_costs(connection: AsyncConnection, space_id: int, query: ReportQ
         [credit_query for period_queries in queries for credit_query in period_queries.members],
     )
     if any(report.left_out for report in reports):
-        raise ReportTooLarge
+        raise ReportTooLarge(_TOO_MANY_GROUPS)
     space = await fetch_space(connection, space_id)
     currency, conditions = reports[0].currency, query.filters.only
     spending = [
@@ -174,7 +181,8 @@ async def _load_costs(connection: AsyncConnection, space_id: int, query: ReportQ
     for period, period_queries, period_spend in zip(periods, queries, spending, strict=True):
         answers = [reports.pop(0) for _ in period_queries.members]
         credit = CreditByKey(period_queries, answers, period_spend.platforms, customers.pop(0))
-        period_reports.append(_join(period, answers[0], credit, period_spend, space))
+        joined = await asyncio.to_thread(_join, period, answers[0], credit, period_spend, space)
+        period_reports.append(joined)
     current, *before = period_reports
     if before:
         current = _compared(current, before[0], query, space.zone)
