@@ -77,6 +77,7 @@ def test_search(owner: Person, person: Callable[..., Person], space_id: int) -> 
     assert read_log(owner, space_id, way="api") == []
     assert read_log(owner, space_id, last_day="2020-01-01") == []
     assert len(read_log(owner, space_id, first_day="2020-01-01")) == 2
+    assert len(read_log(owner, space_id, first_day="0001-01-01", last_day="9999-12-31")) == 2
     subject = read_log(owner, space_id)[0]["changes"][0]["id"]  # type: ignore[index]
     assert len(read_log(owner, space_id, kind="chart_note", subject=str(subject))) == 1
 

@@ -48,6 +48,11 @@ def test_it_works(
     assert '<data value="75">' in page.text  # ours
 
 
+def test_the_last_day_of_the_calendar(upload: Callable[..., httpx.Response]) -> None:
+    page = upload(LIST, first="0001-01-01", last="9999-12-31")
+    assert page.status_code == 200
+
+
 def test_a_compressed_list(upload: Callable[..., httpx.Response]) -> None:
     """A small file could unpack without end."""
     page = upload(gzip.compress(LIST.encode()))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime, time, timedelta
+from datetime import date
 from typing import Any, cast
 from urllib.parse import urlencode
 
@@ -12,7 +12,7 @@ from starlette.responses import Response
 from headwater.console.visits import PageVisit, SpacePages
 from headwater.http.errors import Invalid
 from headwater.http.inputs.path_parameters import parse_id
-from headwater.http.inputs.timerange import first_instant, parse_day
+from headwater.http.inputs.timerange import parse_day, whole_days
 from headwater.spaces.accounts.members import list_members
 from headwater.spaces.accounts.roles import Permission
 from headwater.spaces.audit.entries import AuditSearch, Way, encode_entry, list_entries, walk_entries
@@ -98,8 +98,8 @@ def _read_search(typed: dict[str, str], before: str, space: Space) -> AuditSearc
     if typed["kind"] and typed["kind"] not in KINDS:
         raise Invalid.of("kind", "is not a kind of change in the log.")
     return AuditSearch(
-        since=first and first_instant(datetime.combine(first, time.min), space.zone),
-        until=last and first_instant(datetime.combine(last + timedelta(days=1), time.min), space.zone),
+        since=first and whole_days(first, first, space.zone).start,
+        until=last and whole_days(last, last, space.zone).end,
         way=typed["way"] or None,
         user_id=parse_id("user", typed["user"]) if typed["user"] else None,
         kind=typed["kind"] or None,

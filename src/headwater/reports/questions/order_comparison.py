@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, time, timedelta
+from datetime import date
 from decimal import Decimal
 from enum import StrEnum
 from typing import NamedTuple
@@ -18,7 +18,7 @@ from psycopg import AsyncConnection
 from headwater.database.queries import Queries, fetch_all
 from headwater.events.space_amounts import show_amounts
 from headwater.http.errors import Invalid
-from headwater.http.inputs.timerange import first_instant
+from headwater.http.inputs.timerange import whole_days
 from headwater.reports.questions.platform_comparison import Count
 from headwater.spaces.models import Space
 
@@ -205,9 +205,8 @@ async def compare_orders(
 
 
 async def _load_sales(connection: AsyncConnection, space: Space, days: tuple[date, date]) -> list[Sale]:
-    first, after = days[0], days[1] + timedelta(days=1)
-    start, end = (first_instant(datetime.combine(day, time()), space.zone) for day in (first, after))
-    values = {"space_id": space.id, "start": start, "end": end, "limit": MOST_ORDERS + 1}
+    period = whole_days(*days, space.zone)
+    values = {"space_id": space.id, "start": period.start, "end": period.end, "limit": MOST_ORDERS + 1}
     rows = await fetch_all(connection, queries["sales_of_period"], values)
     if len(rows) > MOST_ORDERS:
         raise Invalid({"period": [f"The period {TOO_MANY}"]})
