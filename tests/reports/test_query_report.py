@@ -208,6 +208,27 @@ def test_a_leap_day_has_no_counterpart(database_url: str, stage: Stage) -> None:
 
 
 @pytest.mark.parametrize(
+    ("start", "end", "compared_end"),
+    [
+        ("2029-02-01", "2029-02-28 23:59:59", "2028-02-29 23:59:59"),
+        ("2028-03-01", "2029-02-28 23:59:59", "2028-02-29 23:59:59"),
+        ("2028-02-01", "2028-02-29 23:59:59", "2027-02-28 23:59:59"),
+        ("2029-02-01", "2029-02-28 12:00:00", "2028-02-28 12:00:00"),
+        ("9999-12-01", "9999-12-31 23:59:59", "9998-12-31 23:59:59"),
+    ],
+)
+def test_whole_months_are_compared_with_whole_months_a_year_earlier(
+    database_url: str, stage: Stage, start: str, end: str, compared_end: str
+) -> None:
+    report = ask(
+        database_url, stage.space_id, start=datetime.fromisoformat(start), end=datetime.fromisoformat(end),
+        measures=(Measure.EVENTS,), compare=Comparison.PREVIOUS_YEAR,
+    )  # fmt: skip
+    assert report.compared_span is not None
+    assert f"{report.compared_span.end}" == compared_end
+
+
+@pytest.mark.parametrize(
     ("zone", "day", "hours"),
     [("Europe/Berlin", (2026, 3, 29), 23), ("Europe/Berlin", (2026, 10, 25), 25),
      ("America/Havana", (2026, 11, 1), 25), ("Africa/Cairo", (2026, 4, 24), 23)],

@@ -101,6 +101,9 @@ def _whole_comparison(period: Period, compare: str) -> Period | None:
         length = period.end - period.start + SECOND
         return Period(period.start - length, period.start - SECOND)
     if compare == "previous_year":
+        if whole_months(period):
+            next_month = period.end + SECOND
+            return Period(_subtract_year(period.start), _subtract_year(next_month) - SECOND)
         return Period(_subtract_year(period.start), _subtract_year(period.end))
     return None
 

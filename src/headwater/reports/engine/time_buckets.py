@@ -61,7 +61,7 @@ def compared_span(query: ReportQuery) -> DateTimeSpan:
     try:
         move = _move_back(query)
         start = move(query.start)
-        end = query.start - _SECOND if _is_previous(query) else move(query.end)
+        end = query.start - _SECOND if _is_previous(query) else _end_year_before(query.span)
         if query.now is not None and query.start <= query.now <= query.end:
             end = min(end, move(query.now))
         return DateTimeSpan(start, end)
@@ -151,10 +151,10 @@ def _find_next_day(day: date, group: Group) -> date | None:
 
 def _whole_months(span: DateTimeSpan) -> int:
     """Return 0 if the months aren't whole."""
-    first, after = span.start, span.end + _SECOND
-    if any(moment.day != 1 or moment.time() != time() for moment in (first, after)):
+    last = span.end.replace(day=monthrange(span.end.year, span.end.month)[1], hour=23, minute=59, second=59)
+    if span.end != last or span.start != datetime.combine(span.start.replace(day=1), time()):
         return 0
-    return months_between(first, after)
+    return months_between(span.start, span.end) + 1
 
 
 def _months_before(moment: datetime, months: int) -> datetime:
@@ -170,6 +170,12 @@ def _year_before(moment: datetime) -> datetime:
     if (moment.month, moment.day) == (2, 29):
         moment = moment.replace(day=28)
     return moment.replace(year=moment.year - 1)
+
+
+def _end_year_before(span: DateTimeSpan) -> datetime:
+    """Return the same date; for whole months the month's last day, also if that is 29 February."""
+    end = _year_before(span.end)
+    return end.replace(day=monthrange(end.year, end.month)[1]) if _whole_months(span) else end
 
 
 @dataclass(frozen=True)
