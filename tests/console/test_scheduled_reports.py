@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from urllib.parse import urlencode
+from zoneinfo import ZoneInfo
 
 import psycopg
 import pytest
@@ -17,6 +18,7 @@ from headwater.spaces.accounts.roles import Role
 from tests.conftest import Running, run_application
 from tests.console.conftest import Counting, Person
 from tests.console.test_alerts import HOSTILE, add_channel, reports_page
+from tests.support.commands import run_command
 
 
 @pytest.fixture(scope="module")
@@ -120,6 +122,27 @@ def test_a_report_is_edited_paused_sent_and_deleted(
     assert next_at <= datetime.now(UTC)
     assert "No scheduled reports yet" in owner.browser.fill(page, f"{page}/remove").text
     assert owner.browser.get(edit).status_code == 404
+
+
+def test_reports_keep_their_local_time_in_another_time_zone(
+    owner: Person, connection: psycopg.Connection, space_id: int, database_url: str
+) -> None:
+    """Sent at the old time, a monthly report is a day early and about the month before."""
+    for cadence in ("daily", "monthly"):
+        schedule(owner, space_id, cadence=cadence)
+    owner.browser.fill(reports_page(space_id), f"{reports_page(space_id)}/send")
+    due_at, _ = next_times(connection, space_id)
+    settings = f"/console/spaces/{space_id}/settings"
+    owner.browser.fill(settings, settings, timezone="Pacific/Apia")
+    assert next_times(connection, space_id)[0] == due_at, "a report that is due is sent"
+    monthly_at = next_times(connection, space_id)[1].astimezone(ZoneInfo("Pacific/Apia"))
+    assert (monthly_at.day, monthly_at.hour) == (1, 8)
+    run_command(
+        "space", "set", "--space", str(space_id), "timezone=America/Los_Angeles",
+        HEADWATER_DATABASE_URL=database_url,
+    )  # fmt: skip
+    monthly_at = next_times(connection, space_id)[1].astimezone(ZoneInfo("America/Los_Angeles"))
+    assert (monthly_at.day, monthly_at.hour) == (1, 8)
 
 
 def test_only_figures_of_a_period_name_it(owner: Person, space_id: int) -> None:

@@ -79,12 +79,15 @@ async def create_space(settings: Settings, arguments: Namespace) -> Noted:
 )
 @prints
 async def set_space(settings: Settings, arguments: Namespace) -> Row:
-    # Imports every endpoint of the API, which other commands of the group don't need.
+    # Import every endpoint of the API and pages of the console, which other commands of the group don't need.
     from headwater.api.operations import RATE_LIMITS  # noqa: PLC0415
+    from headwater.console.scheduled_reports.scheduled_reports import reschedule_reports  # noqa: PLC0415
 
     changes = read_changes(read_pairs(arguments.changes), RATE_LIMITS)
     async with change(settings, arguments, *_CHANGES) as connection:
         space = await spaces.change_space(connection, arguments.space, changes)
+        if "timezone" in changes.settings:
+            await reschedule_reports(connection, space, datetime.now(UTC))
         return await _describe(connection, space)
 
 

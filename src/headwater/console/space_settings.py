@@ -6,6 +6,7 @@ hosts.
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -14,6 +15,7 @@ from starlette.responses import Response
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import without_keys
 from headwater.console.link_pages.source_changes import HOST_LISTS
+from headwater.console.scheduled_reports.scheduled_reports import reschedule_reports
 from headwater.console.visits import PageVisit, Refusal, SentForm, SpacePages, list_form_errors
 from headwater.spaces.accounts.roles import Permission
 from headwater.spaces.custom_fields import SLOT_NAMES
@@ -58,7 +60,9 @@ async def post_settings(visit: PageVisit) -> FlashMessage:
         return FlashMessage.NOTHING_CHANGED
     if "require_second_factor" in changed_values:
         visit.require_fresh_factor()
-    await change_space(visit.connection, visit.space.id, changes)
+    space = await change_space(visit.connection, visit.space.id, changes)
+    if "timezone" in changed_values:
+        await reschedule_reports(visit.connection, space, datetime.now(UTC))
     return FlashMessage.SETTINGS_SAVED
 
 

@@ -122,6 +122,15 @@ async def resume_report(
     await connection.execute(queries["set_next"], {"space_id": space.id, "id": report.id, "next_at": next_at})
 
 
+async def reschedule_reports(connection: AsyncConnection, space: Space, current_time: datetime) -> None:
+    """After a change of the Space's time zone: a monthly report would otherwise be sent on the last evening
+    of a month, about the month before it. Reports already due are sent.
+    """
+    for report in await list_reports(connection, space.id):
+        if report.next_at is not None and report.next_at > current_time:
+            await resume_report(connection, space, report, current_time)
+
+
 async def send_report_now(
     connection: AsyncConnection, space_id: int, report_id: int, current_time: datetime
 ) -> None:
