@@ -6,8 +6,13 @@ has no gaps or folds, so it shares nothing with the code under test.
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from datetime import UTC, date, datetime, timedelta
+from importlib.resources import files
 from itertools import pairwise
+from pathlib import Path
 from zoneinfo import ZoneInfo, available_timezones
 
 import pytest
@@ -171,3 +176,18 @@ def test_other_spellings_are_refused(text: str) -> None:
         parse_moment(text)
     with pytest.raises(ValueError, match=r"^must "):
         parse_day(text)
+
+
+def test_zones_are_those_of_the_package(tmp_path: Path) -> None:
+    """An old machine's files would move the midnights of its Spaces."""
+    (tmp_path / "Europe").mkdir()
+    (tmp_path / "Europe" / "Berlin").write_bytes(files("tzdata.zoneinfo").joinpath("UTC").read_bytes())
+    code = (
+        "from headwater.spaces.models import Space; from datetime import *; from zoneinfo import ZoneInfo;"
+        "print(datetime(2026, 7, 1, tzinfo=ZoneInfo('Europe/Berlin')).utcoffset())"
+    )
+    environment = {**os.environ, "PYTHONTZPATH": str(tmp_path)}
+    output = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    ).stdout
+    assert output.strip() == "2:00:00"
