@@ -220,3 +220,19 @@ def test_an_event_notes_its_currency(api: Api, space: Stage) -> None:
         "SELECT currency, day FROM currency_days WHERE space_id = %s", (space.space_id,)
     ).fetchall()
     assert days == [("CHF", today.date())]
+
+
+def test_the_rate_of_the_local_day(api: Api, space: Stage) -> None:
+    """PostgreSQL reads CET as an offset without summer time."""
+    space.connection.execute("UPDATE spaces SET timezone = 'CET' WHERE id = %s", (space.space_id,))
+    put_rates(api, rate("2026-05-12", "EUR", "USD", 2), rate("2026-05-13", "EUR", "USD", 4))
+    event_id = space.event(
+        space.contact(),
+        event_name="purchase",
+        event_time="2026-05-12 22:30:00+00",
+        amount=100,
+        currency="USD",
+    )
+    space.connection.execute("INSERT INTO currency_days VALUES (%s, 'USD', '2026-05-12')", (space.space_id,))
+    assert report(api, group_by="day")["rows"] == [["2026-05-13", 1, 25.0]]
+    assert msgspec.json.decode(api.get(f"/events/{event_id}").content)["amount_in_space_currency"] == 25.0

@@ -19,6 +19,7 @@ from headwater.alerts.watches import SpaceWatch
 from headwater.database.queries import Queries, fetch_all, fetch_one
 from headwater.forwarding.deliveries.verdicts import LONGEST
 from headwater.forwarding.platforms.registry import PLATFORMS
+from headwater.http.inputs.timerange import bind_zone, first_instant
 from headwater.sources.source_names import SourceNames
 from headwater.spaces.models import Space
 
@@ -48,7 +49,7 @@ async def add_counts(connection: AsyncConnection, space: Space, watch: SpaceWatc
     """Return False while rows received since the last pass are unprocessed."""
     values = {
         "space_id": space.id,
-        "zone": space.timezone,
+        **bind_zone(space.zone),
         "settled_id": watch.settled_id,
         "settled_at": watch.settled_at,
         "counted_at": watch.counted_at,
@@ -84,10 +85,12 @@ async def count_deliveries(
     connection: AsyncConnection, space: Space, watch: SpaceWatch, until: datetime
 ) -> None:
     for name, measures, lateness in _OF_DELIVERIES:
+        start = first_hour(watch, until, lateness)
         values = {
             "space_id": space.id,
-            "zone": space.timezone,
-            "start": first_hour(watch, until, lateness),
+            **bind_zone(space.zone),
+            "start": start,
+            "start_at": first_instant(start, space.zone),
             "measures": measures,
             "verdict_platforms": _VERDICT_PLATFORMS,
         }

@@ -5,9 +5,10 @@ other currencies are looked up.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import date
+from datetime import date, datetime
 from decimal import Decimal
 from typing import Any, NamedTuple
+from zoneinfo import ZoneInfo
 
 from psycopg import AsyncConnection, Connection
 from psycopg.sql import SQL, Composable, Composed, Identifier
@@ -44,10 +45,16 @@ class EventAmount(NamedTuple):
     amount: int | None
     currency: str
     space_currency: str
-    day: date
-    """In the Space's time zone."""
+    event_time: datetime
+    timezone: str
+    """The Space's."""
     from_page: bool
     """True while only a page has reported it."""
+
+    @property
+    def day(self) -> date:
+        """Return the day in the Space's time zone."""
+        return self.event_time.astimezone(ZoneInfo(self.timezone)).date()
 
     def exchange(self, rates: RateTable) -> int | None:
         """Return ten-thousandths; None if the amount can't be counted."""

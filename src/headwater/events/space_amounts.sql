@@ -8,8 +8,7 @@ LEFT JOIN unnest(%(exchanged_ids)s::bigint[], %(exchanged_amounts)s::bigint[]) A
 , CASE WHEN x.id IS NULL THEN {event}.amount ELSE x.amount * 0.0001 END AS space_amount
 
 -- name: amount
-e.id, (e.amount * 10000)::bigint, coalesce(e.currency, s.currency), s.currency,
-(e.event_time AT TIME ZONE s.timezone)::date,
+e.id, (e.amount * 10000)::bigint, coalesce(e.currency, s.currency), s.currency, e.event_time, s.timezone,
 coalesce(e.sender IN ('browser', 'signed_browser'), false) AND NOT e.amount_confirmed
 
 -- name: is_foreign

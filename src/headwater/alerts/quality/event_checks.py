@@ -21,7 +21,7 @@ from headwater.alerts.quality.models import (
 )
 from headwater.database.queries import Queries, fetch_all, fetch_one
 from headwater.events.accepted import SALES_EVENTS
-from headwater.http.inputs.timerange import TimeRange
+from headwater.http.inputs.timerange import TimeRange, bind_zone
 from headwater.spaces.currencies import format_money
 from headwater.spaces.models import Space
 from headwater.spend.rates.counted_amounts import AmountRule, LeftOutReason
@@ -87,7 +87,7 @@ class EventChecks:
 
     async def _left_out_money(self) -> Finding:
         space_currency, kind = self._space.currency, FindingKind.LEFT_OUT_MONEY
-        values = self._values | {"zone": self._space.timezone}
+        values = self._values | bind_zone(self._space.zone)
         rows = await fetch_all(self._connection, queries["uncertain_amounts"], values)
         days, currencies = {row[1] for row in rows}, {row[0] for row in rows} | {space_currency}
         rates = await load_rates(self._connection, self._space.id, days, currencies)

@@ -82,7 +82,7 @@ async def read_outcome_days(
     today = datetime.now(UTC).astimezone(space.zone).date()
     days = [today - timedelta(days=days_back) for days_back in range(DAYS - 1, -1, -1)]
     start = whole_days(days[0], today, space.zone).start
-    counts = await count_by_day(connection, space.id, destination_ids, start, space.timezone)
+    counts = await count_by_day(connection, space.id, destination_ids, start, space.zone)
     return {
         destination_id: OutcomeDays(days, _counts(counts, destination_id))
         for destination_id in destination_ids

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -20,6 +20,7 @@ from headwater.console.site_pages.site import describe_installation
 from headwater.console.tables import write_missing
 from headwater.console.visits import PageVisit, SpacePages
 from headwater.database.queries import Queries, fetch_all, fetch_one
+from headwater.http.inputs.timerange import whole_days
 from headwater.intake.protocols.ignored import list_ignored
 from headwater.operations.backups.records import OLD, fetch_latest
 from headwater.spaces.models import Space
@@ -106,7 +107,16 @@ async def show_setup(visit: PageVisit) -> Response:
 
 
 async def read_days(connection: AsyncConnection, space: Space) -> list[Day]:
-    values = {"space_id": space.id, "zone": space.timezone, "days": DAYS, "most": MOST_COUNTED + 1}
+    today = datetime.now(UTC).astimezone(space.zone).date()
+    days = [today - timedelta(days=days_back) for days_back in reversed(range(DAYS))]
+    times = [whole_days(day, day, space.zone) for day in days]
+    values = {
+        "space_id": space.id,
+        "days": days,
+        "starts": [time.start for time in times],
+        "ends": [time.end for time in times],
+        "most": MOST_COUNTED + 1,
+    }
     cursor = connection.cursor(row_factory=class_row(Day))
     return await fetch_all(cursor, queries["days"], values)
 

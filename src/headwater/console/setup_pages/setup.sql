@@ -1,16 +1,12 @@
 -- name: days
--- In the Space's time zone, up to a limit so that the busiest Space's page stays fast.
-SELECT day::date AS day,
+-- Up to a limit so that the busiest Space's page stays fast.
+SELECT d.day,
        (SELECT count(*) FROM (
             SELECT 1 FROM events e
-            WHERE e.space_id = %(space_id)s
-              AND e.event_time >= day AT TIME ZONE %(zone)s
-              AND e.event_time < (day + interval '1 day') AT TIME ZONE %(zone)s
+            WHERE e.space_id = %(space_id)s AND e.event_time >= d.start_at AND e.event_time < d.end_at
             LIMIT %(most)s) counted) AS events
-FROM generate_series(
-    date_trunc('day', now() AT TIME ZONE %(zone)s) - make_interval(days => %(days)s - 1),
-    date_trunc('day', now() AT TIME ZONE %(zone)s), interval '1 day') AS day
-ORDER BY day;
+FROM unnest(%(days)s::date[], %(starts)s::timestamptz[], %(ends)s::timestamptz[]) AS d (day, start_at, end_at)
+ORDER BY d.day;
 
 -- name: latest
 SELECT id, event_name, event_time, amount, currency FROM events

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import NamedTuple
+from zoneinfo import ZoneInfo
 
 import msgspec
 from psycopg import AsyncConnection
@@ -16,7 +17,7 @@ from psycopg.rows import class_row
 from headwater.database.queries import Queries, fetch_all, fetch_one
 from headwater.forwarding.deliveries.reasons import REFUSAL_REASONS
 from headwater.forwarding.platforms.models import SkipReason
-from headwater.http.inputs.timerange import TimeRange
+from headwater.http.inputs.timerange import TimeRange, bind_zone
 
 queries = Queries(__name__, "delivery_counts.sql")
 
@@ -68,11 +69,15 @@ class Cause:
 
 
 async def count_by_day(
-    connection: AsyncConnection, space_id: int, destination_ids: Sequence[int], start: datetime, zone: str
+    connection: AsyncConnection,
+    space_id: int,
+    destination_ids: Sequence[int],
+    start: datetime,
+    zone: ZoneInfo,
 ) -> list[DayCount]:
     """Count since `start`, by day in a time zone."""
-    values = {"space_id": space_id, "destination_ids": list(destination_ids), "start": start, "zone": zone}
-    cursor = await connection.execute(queries["days"], values)
+    values = {"space_id": space_id, "destination_ids": list(destination_ids), "start": start}
+    cursor = await connection.execute(queries["days"], values | bind_zone(zone))
     return [DayCount(*row) for row in await cursor.fetchall()]
 
 

@@ -1,14 +1,17 @@
 """Convert local date-times to instants: the only place where a Space's time becomes UTC.
 
-PostgreSQL and Python disagree about a repeated hour, so the database never converts local time. Bounds
-include their whole second; results are half-open, for `>=` and `<`.
+PostgreSQL and Python disagree about a repeated hour, and their zones may be of different years, so the
+database converts only moments to local time, by offsets that it is given. Bounds include their whole second;
+results are half-open, for `>=` and `<`.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
+from functools import cache
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -23,6 +26,9 @@ _DAY = r"([0-9]{4})-([0-9]{2})-([0-9]{2})"
 _MOMENT = re.compile(_DAY + r" ([0-9]{2}):([0-9]{2}):([0-9]{2})")
 _DATE = re.compile(_DAY)
 
+_FIRST_EVENT, _LAST_CHANGE = datetime(2000, 1, 1, tzinfo=UTC), datetime(2050, 1, 1, tzinfo=UTC)
+_STEP = timedelta(days=3)
+"""Every zone has kept each of its offsets for at least six days."""
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
 _LATEST = datetime.max.replace(tzinfo=UTC)
 
@@ -102,6 +108,40 @@ def months_after(day: date, months: int) -> date:
 
 def months_between(first: date, last: date) -> int:
     return 12 * (last.year - first.year) + last.month - first.month
+
+
+def bind_zone(zone: ZoneInfo) -> dict[str, Any]:
+    """Return `changes` and `offsets`, which the database's function `local_time` takes."""
+    changes = _find_changes(zone)
+    return {"changes": [start for start, _ in changes], "offsets": [offset for _, offset in changes]}
+
+
+@cache
+def _find_changes(zone: ZoneInfo) -> list[tuple[datetime, timedelta]]:
+    """Return each offset from 2000 to 2050, with the instant when it begins."""
+    moment, offset = _FIRST_EVENT, _find_offset(_FIRST_EVENT, zone)
+    changes = [(_EARLIEST, offset)]
+    while moment < _LAST_CHANGE:
+        next_offset = _find_offset(moment + _STEP, zone)
+        if next_offset != offset:
+            offset = next_offset
+            changes.append((_find_start(offset, moment, zone), offset))
+        moment += _STEP
+    return changes
+
+
+def _find_start(offset: timedelta, moment: datetime, zone: ZoneInfo) -> datetime:
+    """Return the second when an offset begins, within a step after a moment."""
+
+    def has_begun(second: int) -> bool:
+        return _find_offset(moment + timedelta(seconds=second), zone) == offset
+
+    seconds = range(_STEP // timedelta(seconds=1))
+    return moment + timedelta(seconds=bisect_left(seconds, True, key=has_begun))
+
+
+def _find_offset(moment: datetime, zone: ZoneInfo) -> timedelta:
+    return moment.astimezone(zone).utcoffset() or timedelta()
 
 
 def _instant(local: datetime, zone: ZoneInfo, *, fold: int) -> datetime:

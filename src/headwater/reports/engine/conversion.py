@@ -24,6 +24,7 @@ from headwater.attribution.paths.path_data import (
     read_numbers,
 )
 from headwater.database.queries import Queries, fetch_all
+from headwater.http.inputs.timerange import bind_zone
 from headwater.spaces.currencies import format_money
 from headwater.spaces.models import Space
 from headwater.spend.rates.counted_amounts import UNIT, AmountRule, Counted, LeftOutReason
@@ -230,7 +231,7 @@ async def _fetch_groups(
         "own": space.currency,
         "target": target,
         "days": list(await _days(connection, space, target, days)),
-        "zone": space.timezone,
+        **bind_zone(space.zone),
         "first_day": days[0],
         "last_day": days[1],
     }
