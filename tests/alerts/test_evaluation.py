@@ -244,6 +244,20 @@ def test_another_time_zone(evaluator: Evaluator, stage: Stage) -> None:
     assert counts == (30,)
 
 
+@pytest.mark.parametrize("ahead", [timedelta(minutes=30), timedelta(hours=3), timedelta(days=400)])
+def test_a_clock_that_is_set_back(evaluator: Evaluator, stage: Stage, ahead: timedelta) -> None:
+    """Evaluation goes on from the present hour, and finds what is wrong."""
+    visit(stage, NOW - WEEKS, noon(0))
+    evaluator.evaluate(NOW - 2 * HOUR)
+    evaluator.evaluate(NOW + ahead)
+    evaluator.notified_steps.clear()
+    stage.connection.execute("DELETE FROM alerts WHERE space_id = %s", (stage.space_id,))
+    evaluator.evaluate(NOW, is_immediate=False)
+    assert evaluator.notified_steps == [], "no hour that has not come is judged"
+    evaluator.evaluate(*(NOW + hours * HOUR for hours in (1, 2, 3)))
+    assert (Rule.VISITS_FELL, "opened") in steps(evaluator.notified_steps)
+
+
 def test_a_problem_that_becomes_severe(evaluator: Evaluator, stage: Stage) -> None:
     refuse = "INSERT INTO refused_joins VALUES (%s, now(), %s)"
     stage.connection.execute(refuse, (stage.space_id, SEVERE - 1))

@@ -5,7 +5,7 @@ touchpoints they made.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -132,6 +132,12 @@ def test_a_space_is_due_once_a_day(stage: Stage) -> None:
     assert stage.space_id in duty.waiting(stage.connection)
     assert not duty.attend(stage.connection, stage.space_id)
     assert stage.space_id not in duty.waiting(stage.connection)
+
+
+def test_a_clock_that_is_set_back_does_not_suspend_it(stage: Stage) -> None:
+    keep_for(stage, 3650)
+    delete_old_views(stage.connection, stage.space_id, current_time=datetime.now(UTC) + timedelta(days=400))
+    assert stage.space_id in make_old_views_job(0).waiting(stage.connection)
 
 
 def test_what_is_stored_does_not_stop_the_worker(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable, Iterator
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import psycopg
@@ -319,6 +319,17 @@ def test_a_space_is_due_once_a_day(stage: Stage, worker: psycopg.Connection[Any]
     while duty.attend(worker, stage.space_id):
         pass
     assert stage.space_id not in duty.waiting(worker)
+
+
+def test_a_clock_that_is_set_back_does_not_suspend_it(
+    stage: Stage, worker: psycopg.Connection[Any], settle: Callable[..., int]
+) -> None:
+    keep(stage)
+    settle(datetime.now(UTC) + timedelta(days=400))
+    traces = Traces(stage, OLD)
+    assert stage.space_id in make_retention_duty(0).waiting(worker)
+    settle()
+    assert remaining_values(stage, traces.of_person) == set()
 
 
 def test_what_is_stored_does_not_stop_the_worker(

@@ -66,12 +66,14 @@ class AlertWatch(Struct, frozen=True):
                 return []
             if self.at_once:
                 watch = replace(watch, settled_id=watch.newest_id, settled_at=current_time)
-            if watch.timezone != space.timezone:
+            is_set_back = watch.settled_at > current_time + HOUR
+            if watch.timezone != space.timezone or is_set_back:  # later hours would be judged as empty
                 await forget_counts(connection, space_id)
                 watch = replace(
                     watch,
                     counted_id=0,
                     counted_at=datetime.fromtimestamp(0, UTC),
+                    settled_at=min(watch.settled_at, current_time),
                     judged_until=_hour(current_time, space),
                 )
             problems = await list_problems(connection, space_id)

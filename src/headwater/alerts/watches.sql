@@ -1,10 +1,12 @@
 -- name: due
--- A new Space has a minute without the process that checks it: there is nothing to compare it with.
+-- A new Space has a minute without the process that checks it: there is nothing to compare it with. A pass more
+-- than an hour ahead was planned before the clock was set back.
 SELECT s.id
 FROM spaces s
 LEFT JOIN alert_watches w ON w.space_id = s.id
 WHERE (w.space_id IS NULL AND s.created_at < %(now)s - interval '1 minute')
-   OR (w.next_at <= %(now)s AND (w.leased_until IS NULL OR has_come(w.leased_until, interval '10 minutes')))
+   OR ((w.next_at <= %(now)s OR w.next_at > %(now)s + interval '1 hour')
+       AND (w.leased_until IS NULL OR has_come(w.leased_until, interval '10 minutes')))
 ORDER BY w.next_at NULLS FIRST, s.id
 LIMIT %(most)s;
 
@@ -25,7 +27,7 @@ UPDATE alert_watches w SET next_at = now() WHERE w.space_id = %(space_id)s;
 -- For longer than a pass takes whose custom rules are all slow.
 UPDATE alert_watches w
 SET lease = %(lease)s, leased_until = now() + interval '10 minutes'
-WHERE w.space_id = %(space_id)s AND w.next_at <= %(now)s
+WHERE w.space_id = %(space_id)s AND (w.next_at <= %(now)s OR w.next_at > %(now)s + interval '1 hour')
   AND (w.leased_until IS NULL OR has_come(w.leased_until, interval '10 minutes'))
 RETURNING w.timezone, w.counted_id, w.settled_id, w.settled_at, w.counted_at, w.judged_until;
 

@@ -84,7 +84,8 @@ def _find_due_spaces(connection: Connection[Any]) -> list[int]:
     spaces = {space_id for (space_id,) in connection.execute(queries["spaces_with_settings"])}
     if not spaces:
         return []
-    values = {"since": datetime.now(UTC) - PASS_INTERVAL}
+    current_time = datetime.now(UTC)
+    values = {"since": current_time - PASS_INTERVAL, "now": current_time}
     ended_kinds: dict[int, set[str]] = {}
     for space_id, kind in connection.execute(queries["ended_passes"], values):
         ended_kinds.setdefault(space_id, set()).add(kind)
@@ -141,8 +142,8 @@ def _find_due_pass(connection: Connection[Any], space_id: int, moment: datetime)
     }
     for kind, days in zip(RetentionKind, days_by_kind, strict=True):
         after_id, ended_at = passes.get(kind, (0, None))
-        if ended_at is not None and ended_at > moment - PASS_INTERVAL:
-            continue
+        if ended_at is not None and moment - PASS_INTERVAL < ended_at <= moment:
+            continue  # a later end was before the clock was set back
         if days is not None:
             return _Pass(kind, after_id, as_of - timedelta(days=days))
         progress = {"kind": kind, "after_id": 0, "deleted_before": None, "ended_at": moment}

@@ -7,7 +7,7 @@ WHERE s.inactive_contact_days IS NOT NULL OR s.delivery_days IS NOT NULL OR s.lo
 
 -- name: ended_passes
 -- For the operator.
-SELECT p.space_id, p.kind FROM retention_passes p WHERE p.ended_at > %(since)s;
+SELECT p.space_id, p.kind FROM retention_passes p WHERE p.ended_at > %(since)s AND p.ended_at <= %(now)s;
 
 -- name: bound_statements
 SELECT set_config('statement_timeout', %(patience)s, true);

@@ -62,7 +62,8 @@ def _find_due_spaces(connection: Connection[Any]) -> list[int]:
     spaces = {space_id for (space_id,) in connection.execute(queries["spaces_that_forget"])}
     if not spaces:
         return []
-    values = {"since": datetime.now(UTC) - CHECK_INTERVAL}
+    current_time = datetime.now(UTC)  # a later check was before the clock was set back
+    values = {"since": current_time - CHECK_INTERVAL, "now": current_time}
     checked_spaces = {space_id for (space_id,) in connection.execute(queries["looked_after"], values)}
     return list(spaces - checked_spaces)
 

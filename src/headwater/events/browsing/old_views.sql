@@ -4,7 +4,7 @@
 SELECT s.id FROM spaces s WHERE s.page_view_days IS NOT NULL;
 
 -- name: looked_after
-SELECT k.space_id FROM page_view_upkeep k WHERE k.looked_at > %(since)s;
+SELECT k.space_id FROM page_view_upkeep k WHERE k.looked_at > %(since)s AND k.looked_at <= %(now)s;
 
 -- name: bound_statements
 SELECT set_config('statement_timeout', %(patience)s, true);
