@@ -14,16 +14,19 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo
 
 import httpx
 import pytest
 
+from headwater.attribution.models import FEWEST_CONVERSIONS
+from headwater.attribution.trained_models.nightly_runs import TRAINING_DAYS
 from headwater.base.settings import read_settings
 from headwater.demo import money
 from headwater.demo.journeys import DAYS, journeys, written
 from headwater.demo.pretend_platforms import ACCESS_TOKEN, PIXEL_ID, PretendPlatforms, answer
 from headwater.demo.report import MODELS
-from headwater.demo.shops import SHOPS
+from headwater.demo.shops import SHOPS, Shop
 from headwater.demo.visits import WALK_INS, make_hits, passers_by
 from headwater.sources.classify import explain
 from headwater.sources.evidence import Landing, SourceParameters
@@ -300,6 +303,23 @@ def test_two_periods_can_be_compared_and_today_has_something() -> None:
         older = sum(moment < middle for moment in event_times)
         assert 0.2 < older / len(event_times) < 0.6
         assert f"{NOW - timedelta(minutes=10):%Y-%m-%dT%H:%M:%SZ}" < max(event_times)
+
+
+@pytest.mark.parametrize("shop", SHOPS, ids=lambda shop: shop.slug)
+def test_enough_orders_for_a_trained_model_at_every_hour(shop: Shop) -> None:
+    """Too few end the command. A few orders get no touchpoint in the window, so more are needed."""
+    for hour in range(24):
+        now = NOW.astimezone(ZoneInfo(shop.settings["timezone"])).replace(hour=hour)
+        today = now.replace(hour=0, minute=0)
+        begin, end = written(today - timedelta(days=TRAINING_DAYS)), written(today)
+        sample = journeys(shop, now)
+        browsers = {visit["trk_token"] for visit in sample.visits}
+        orders = {
+            event["order_id"] for event in sample.events
+            if event["event_name"] == "purchase" and event.get("trk_token") in browsers
+            and begin <= event["event_time"] < end
+        }  # fmt: skip
+        assert len(orders) > 1.05 * FEWEST_CONVERSIONS, hour
 
 
 def test_the_classifier_tells_where_visits_come_from() -> None:
