@@ -105,6 +105,14 @@ def test_no_command_that_is_not() -> None:
     assert {name for name in mentions if name not in command_names} == set()
 
 
+def test_every_process_of_a_worker() -> None:
+    duties = (ROOT / "src" / "headwater" / "worker_duties.py").read_text()
+    processes = re.findall(r'make_process_duty\("(\w+)"', duties)
+    assert "forwarder" in processes
+    page = section(OPERATIONS, "Processes")
+    assert [name for name in processes if f"`headwater {name}`" not in page] == []
+
+
 def test_every_space_setting_and_scope() -> None:
     keys = re.findall(r"^\| `([^`]+)` \|", COMMANDS, re.MULTILINE)
     assert keys == list(KEYS)
