@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from headwater.cli.commands import COMMANDS
+from headwater.forwarding.deliveries.counters import deliveries
 from tests.support.declared_metrics import declared_metrics, unknown_parts
 from tests.support.sizes import ROOT
 from tests.telemetry.monitoring import DASHBOARD, expressions, promtool
@@ -75,6 +76,17 @@ def test_the_dashboard_shows_everything_that_is_counted() -> None:
         for metric in declared_metrics().values()
     } - {"headwater_erasures", "headwater_exports", "headwater_merges_last_hour"}
     assert {name for name in names if not re.search(rf"\b{name}\b", all_expressions)} == set()
+
+
+def test_every_outcome_of_a_delivery_is_documented_and_on_one_side() -> None:
+    """What a platform counted is no failure."""
+    outcomes = {sample.labels["outcome"] for metric in deliveries.collect() for sample in metric.samples}
+    row = next(line for line in PAGE.splitlines() if "headwater_deliveries_total" in line)
+    assert {outcome for outcome in outcomes if f"`{outcome}`" not in row} == set()
+    panel = next(text for title, text in expressions() if title == "Not delivered per second")
+    excluded = re.search(r'outcome!~"([a-z|]+)"', panel)
+    assert excluded is not None
+    assert {*excluded[1].split("|")} == {"delivered", "counted"} < outcomes
 
 
 def test_a_wrong_expression_is_found() -> None:
