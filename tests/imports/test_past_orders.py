@@ -133,6 +133,18 @@ def test_events_are_those_of_the_webhook(importer: Importer) -> None:
     assert event["do_not_capi"] is True
 
 
+@pytest.mark.parametrize(
+    "row", [SHOPIFY | {"Note Attributes": ""}, WOOCOMMERCE], ids=["shopify", "woocommerce"]
+)
+def test_a_column_of_visitors_can_be_added(importer: Importer, row: dict[str, str]) -> None:
+    """So an order has its buyer and another tool's visits (docs/moving.md)."""
+    file = importer.folder / "orders_export.csv"
+    file.write_text(as_table(row | {"trk_token": "1234.567"}), newline="")
+    importer.run("orders", file)
+    (event,) = importer.payloads()
+    assert (event["trk_token"], event["email"]) == ("1234.567", "ada@example.com")
+
+
 STATES: list[tuple[dict[str, str], str]] = [
     ({"Cancelled at": "2026-05-14 10:00:00 +0200"}, "The order was cancelled."),
     ({"Financial Status": "voided"}, "The order was cancelled."),
