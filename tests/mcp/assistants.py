@@ -108,11 +108,11 @@ def tool_rows(rows: list[dict[str, Any]], zone: str = "UTC") -> list[dict[str, A
 
 
 def localized(row: dict[str, Any], zone: str = "UTC") -> dict[str, Any]:
-    """Return an object of the API with each UTC time also in the Space's zone."""
+    """Return an object of the API with its times in the Space's zone. Those named _utc keep the UTC time, too."""
     local = {
-        name[: -len("_utc")]: datetime.fromisoformat(value).astimezone(ZoneInfo(zone)).isoformat()
+        name.removesuffix("_utc"): datetime.fromisoformat(value).astimezone(ZoneInfo(zone)).isoformat()
         for name, value in row.items()
-        if name.endswith("_utc")
+        if isinstance(value, str) and name.endswith(("_utc", "_at"))
     }
     return {**row, **local}
 

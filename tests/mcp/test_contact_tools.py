@@ -60,7 +60,7 @@ def test_lists_are_those_of_the_api(assistant: Assistant, stage: Stage, api: Api
         ada(stage, f"{n}")
     options = {"include_all_emails": 1, "include_custom_fields": 1, "include_trk_tokens": 1}
     expected = api.get("/contacts", params={**RANGE, **options}).json()["data"]
-    times = {"created_at": "2026-05-13T12:00:00Z"}
+    times = {"created_at": "2026-05-13T12:00:00+00:00"}
     answer = assistant.call("list_contacts", **RANGE, **options)
     assert answer["rows"] == [row | times for row in tool_rows(expected)]
     assert (answer["total"], answer["total_is_more"]) == (3, False)
@@ -111,7 +111,7 @@ def test_a_list_tells_when(assistant: Assistant, stage: Stage) -> None:
         stage.event(contact_id, event_time=NOON - timedelta(days=days))
     (row,) = assistant.call("list_contacts", period="2026-05")["rows"]
     assert (row["first_event"], row["last_event"]) == (
-        "2026-05-04T12:00:00Z", "2026-05-13T12:00:00Z",
+        "2026-05-04T12:00:00+00:00", "2026-05-13T12:00:00+00:00",
     )  # fmt: skip
     assert assistant.call("list_contacts", period="2026-04")["total"] == 0
     periods = {"period": "2026-05", **RANGE}

@@ -49,6 +49,25 @@ def test_it_works(assistant: Assistant, stage: Stage, zone: str) -> None:
             assert local.utcoffset() == local.astimezone(ZoneInfo(zone)).utcoffset()
 
 
+def test_times_of_contacts_are_local(assistant: Assistant, stage: Stage) -> None:
+    """A time next to others with the Space's offset would be read as local."""
+    stage.connection.execute("UPDATE spaces SET timezone = 'Asia/Kathmandu' WHERE id = %s", (stage.space_id,))
+    stage.event(stage.contact(), event_time=NOON)
+    (contact,) = assistant.call("list_contacts")["rows"]
+    times = (contact["created_at"], contact["first_event"], contact["last_event"])
+    assert times == ("2026-05-13T17:45:00+05:45",) * 3
+
+
+@pytest.mark.parametrize("label", ["renewed_at", "renewed_utc"])
+def test_a_field_with_the_name_of_a_time_can_hold_any_text(
+    assistant: Assistant, stage: Stage, label: str
+) -> None:
+    stage.label_field("profile_field_1", label)
+    contact_id = stage.contact(profile_field_1="next spring")
+    contact = assistant.call("get_contact", contact_id=contact_id, use_custom_field_labels=1)
+    assert contact["custom_fields"] == {label: "next spring"}
+
+
 @given(
     moment=st.datetimes(timezones=st.just(UTC)).filter(lambda moment: 1 < moment.year < 9999),
     zone=st.sampled_from(ZONES),

@@ -95,7 +95,7 @@ def test_rejected_events_without_what_they_hold(
     assert first.pop("rejected_at")
     assert first == {
         "receipt_id": "5", "kind": "event", "reason": "processing_error", "detail": "DataError",
-        "received_at": "2026-05-13T12:00:00Z",
+        "received_at": "2026-05-13T12:00:00+00:00",
     }  # fmt: skip
     ids, cursor = [], None
     while True:

@@ -1,22 +1,28 @@
 """Local times in tool answers.
 
-The API gives event times in UTC, while reports use the Space's time zone. An assistant needs both to compare.
+The API gives times in UTC, while reports use the Space's time zone. An assistant needs both to compare.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, cast
 from zoneinfo import ZoneInfo
 
 _SUFFIX = "_utc"
+_TIME_NAME = re.compile(r"\w+_(utc|at)|first_event|last_event")
+_UTC_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", re.ASCII)
+"""A Space can give its fields any names, so values are checked too."""
 
 Members = dict[str, Any]
 
 
 def add_local_times(answer: Any, zone: ZoneInfo) -> Any:
-    """Add `event_time` after members such as `event_time_utc`, in the Space's time zone with its offset."""
+    """Write times such as `created_at` in the Space's time zone with its offset, and add `event_time` after
+    members such as `event_time_utc`.
+    """
     if isinstance(answer, list):
         return [add_local_times(item, zone) for item in cast("list[Any]", answer)]
     if not isinstance(answer, dict):
@@ -36,11 +42,17 @@ def has_utc_times(answer: Any) -> bool:
 
 def _localize_members(members: Members, zone: ZoneInfo) -> Iterator[tuple[str, Any]]:
     for name, value in members.items():
-        yield name, add_local_times(value, zone)
-        if _is_utc_time(name, value):
-            local_time = datetime.fromisoformat(value).astimezone(zone)
-            yield name.removesuffix(_SUFFIX), local_time.isoformat()
+        if not _is_utc_time(name, value):
+            yield name, add_local_times(value, zone)
+            continue
+        if name.endswith(_SUFFIX):
+            yield name, value
+        yield name.removesuffix(_SUFFIX), datetime.fromisoformat(value).astimezone(zone).isoformat()
 
 
 def _is_utc_time(name: str, value: Any) -> bool:
-    return name.endswith(_SUFFIX) and isinstance(value, str)
+    return (
+        isinstance(value, str)
+        and _TIME_NAME.fullmatch(name) is not None
+        and _UTC_TIME.fullmatch(value) is not None
+    )
