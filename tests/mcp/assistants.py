@@ -108,7 +108,7 @@ def tool_rows(rows: list[dict[str, Any]], zone: str = "UTC") -> list[dict[str, A
 
 
 def localized(row: dict[str, Any], zone: str = "UTC") -> dict[str, Any]:
-    """Return an object of the API with its times in the Space's zone. Those named _utc keep the UTC time, too."""
+    """Return an object of the API with its times in the Space's zone; members named _utc also stay."""
     local = {
         name.removesuffix("_utc"): datetime.fromisoformat(value).astimezone(ZoneInfo(zone)).isoformat()
         for name, value in row.items()
