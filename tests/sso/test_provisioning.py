@@ -6,17 +6,20 @@ import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import product
+from unittest.mock import ANY
 
 import httpx
 import psycopg
 import pytest
 
+from headwater.spaces.accounts.invitations import invite
 from headwater.spaces.accounts.members import add_member, fetch_member
 from headwater.spaces.accounts.roles import Role
 from headwater.spaces.accounts.sessions import open_session
+from headwater.spaces.accounts.tokens import NewToken, issue_token
 from headwater.spaces.accounts.users import User, create_user
 from headwater.spaces.sso.id_tokens import LOGOUT_EVENT
-from headwater.spaces.sso.identities import GrantedRole, find_roles
+from headwater.spaces.sso.identities import GrantedRole, find_linked_user, find_roles
 from headwater.spaces.sso.providers import RoleRule
 from headwater.spaces.sso.refusals import SsoReason
 from tests.sso.fake_provider import DOMAIN, Desk, FakeProvider
@@ -233,6 +236,32 @@ def test_a_new_user_and_a_link_are_recorded(
         assert change_kinds == kinds
         assert len(entries) == len(kinds)
         assert email not in json.dumps(entries)
+
+
+def test_what_a_login_ends_with_a_role_is_recorded(
+    desk: Desk, connection: psycopg.Connection, space_id: int
+) -> None:
+    """The previous role, and the tokens and invitations that end with the membership."""
+    desk.accounts.member(space_id)
+    fake = desk.make(rules=(RoleRule(space_id, Role.ADMIN, "ads"), RoleRule(space_id, Role.VIEWER, "staff")))
+    fake.account["groups"] = ["ads"]
+    desk.sign_in(fake)
+    user_id = desk.accounts.run(lambda c: find_linked_user(c, fake.name, fake.account["sub"]))
+    assert user_id is not None
+    desk.accounts.run(lambda c: invite(c, space_id, f"guest@{DOMAIN}", Role.VIEWER, user_id))
+    desk.accounts.run(lambda c: issue_token(c, space_id, NewToken(user_id, "personal", "laptop")))
+    ends = [
+        ("staff", [("member", {"role": "admin"}, {"role": "viewer"}), ("invitation", ANY, ANY)]),
+        (None, [("member", {"role": "viewer"}, None), ("assistant_token", ANY, ANY)]),
+    ]
+    for group, expected in ends:
+        fake.account["groups"] = [group]
+        before = last_entry(connection)
+        assert desk.sign_in(fake).status_code == 303
+        (entry,) = [entry for entry in list_entries(connection, before) if entry["space_id"] == space_id]
+        assert entry["user_id"] == user_id
+        changes = [(change["kind"], change.get("before"), change.get("after")) for change in entry["changes"]]
+        assert changes == expected
 
 
 def test_a_reported_logout_is_recorded(desk: Desk, connection: psycopg.Connection) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 import structlog
@@ -29,7 +30,8 @@ from headwater.spaces.accounts.attempts import give_back, take_attempt, tidy_att
 from headwater.spaces.accounts.sessions import ProviderSession
 from headwater.spaces.accounts.users import User
 from headwater.spaces.audit.entries import AuditChange, add_entry
-from headwater.spaces.audit.kinds import HIDDEN_VALUE
+from headwater.spaces.audit.kinds import HIDDEN_VALUE, Kind
+from headwater.spaces.audit.subjects import recording
 from headwater.spaces.sso.id_tokens import is_identifier
 from headwater.spaces.sso.identities import Admission, admit, read_account
 from headwater.spaces.sso.providers import SsoProvider, fetch_provider
@@ -51,6 +53,8 @@ from headwater.spaces.sso.sign_in import (
 ATTEMPTS = 30
 WINDOW_SECONDS = 15 * 60
 SSO = f"{LOGIN}/sso/{{provider}}"
+_OF_MEMBERSHIPS: tuple[Kind, ...] = ("member", "invitation", "assistant_token")
+"""What the end of a membership changes."""
 
 log = structlog.get_logger()
 
@@ -152,14 +156,12 @@ async def _admit(request: Request, provider: SsoProvider, tokens: SignInTokens) 
     )
     async with shared.database.transaction() as connection:
         provider = await fetch_provider(connection, provider.name)
-        admission = await admit(connection, provider, account, before and before.user.id)
+
+        def record(user_id: int, space_id: int) -> AbstractAsyncContextManager[object]:
+            return recording(connection, make_action(request, user_id, space_id), _OF_MEMBERSHIPS)
+
+        admission = await admit(connection, provider, account, record, before and before.user.id)
         user = admission.user
-        for space_id, role in admission.roles.items():
-            await add_entry(
-                connection,
-                make_action(request, user.id, space_id),
-                [AuditChange("member", user.id, after={"role": role})],
-            )
         token, session_changes = await replace_session(connection, request, user, before, origin)
         if changes := [*_list_changes(admission, provider.name), *session_changes]:
             await add_entry(connection, make_action(request, user.id), changes)

@@ -4,7 +4,8 @@ and given the roles of their groups.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import Any, cast
 
 import structlog
@@ -92,12 +93,18 @@ class Admission(Struct, frozen=True):
     is_new: bool
     is_linked: bool
     """Whether the provider's account is linked since now."""
-    roles: Mapping[int, Role | None]
-    """New roles by Space; None for a membership that ended."""
+
+
+Record = Callable[[int, int], AbstractAsyncContextManager[object]]
+"""Record what a block changes of a user's membership in a Space."""
 
 
 async def admit(
-    connection: AsyncConnection, provider: SsoProvider, account: SsoAccount, logged_in: int | None = None
+    connection: AsyncConnection,
+    provider: SsoProvider,
+    account: SsoAccount,
+    record: Record,
+    logged_in: int | None = None,
 ) -> Admission:
     """Admit the account's user, linked or created if new, with the roles of their groups. `logged_in` is the
     user of the browser's session. Raise SsoRefused.
@@ -119,12 +126,10 @@ async def admit(
             raise SsoRefused(SsoReason.LINKED_TO_ANOTHER)
     if user.disabled_at is not None:
         raise SsoRefused(SsoReason.ACCOUNT_DISABLED)
-    roles: dict[int, Role | None] = {}
     for space_id, granted_role in find_roles(provider.settings.rules, account.groups).items():
-        is_granted = granted_role.follows_groups or is_new
-        if is_granted and await _put_role(connection, space_id, user.id, granted_role.role):
-            roles[space_id] = granted_role.role
-    return Admission(user, is_new, row is None, roles)
+        if granted_role.follows_groups or is_new:
+            await _put_role(connection, space_id, user.id, granted_role.role, record)
+    return Admission(user, is_new, row is None)
 
 
 async def _require_no_password(connection: AsyncConnection, user: User) -> None:
@@ -147,22 +152,23 @@ async def find_linked_user(connection: AsyncConnection, provider: str, subject: 
     return None if row is None else row[0]
 
 
-async def _put_role(connection: AsyncConnection, space_id: int, user_id: int, role: Role | None) -> bool:
-    """Set the membership; the last owner of a Space stays one. Return whether it changed."""
+async def _put_role(
+    connection: AsyncConnection, space_id: int, user_id: int, role: Role | None, record: Record
+) -> None:
+    """Set the membership; the last owner of a Space stays one."""
     member = await fetch_member(connection, space_id, user_id)
     if role is (member.role if member else None):
-        return False
+        return
     try:
-        if member is None and role is not None:
-            await add_member(connection, space_id, user_id, role)
-        elif role is None:
-            await remove_member(connection, space_id, user_id)
-        else:
-            await change_role(connection, space_id, user_id, role)
+        async with record(user_id, space_id):
+            if member is None and role is not None:
+                await add_member(connection, space_id, user_id, role)
+            elif role is None:
+                await remove_member(connection, space_id, user_id)
+            else:
+                await change_role(connection, space_id, user_id, role)
     except MemberRefused as refusal:
         log.warning("sso_role_kept", space_id=space_id, user_id=user_id, reason=refusal.reason)
-        return False
-    return True
 
 
 def _read_name(value: Any) -> str:
