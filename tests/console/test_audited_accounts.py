@@ -200,8 +200,10 @@ def test_an_assistant(installation: Installation, space_id: int, log: Log) -> No
     log.read()
     member.answer(assistant.request(), "deny")
     assert log.read() == []
-    member.answer(assistant.request(), "approve")
-    log.read_entry("mcp/oauth/authorize", member.user.id, "assistant_token", space_id=space_id)
+    for answers in ({}, {"read_only": "1"}):
+        member.answer(assistant.request(), "approve", **answers)
+        entry = log.read_entry("mcp/oauth/authorize", member.user.id, "assistant_token", space_id=space_id)
+        assert entry["changes"][0]["after"]["read_only"] == bool(answers)
     page = member.open_authorization(assistant.request())
     member.submit(page, AUTHORIZE, decision="switch")
     log.read_entry("mcp/oauth/authorize", member.user.id, "session")

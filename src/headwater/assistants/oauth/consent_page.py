@@ -183,7 +183,7 @@ async def _approve(request: Request, consent: ConsentRequest, form: PostedForm) 
         code = await make_code(connection, new)
         if code is None:
             raise Forbidden(_PAGE_USED)
-        facts = {"name": new.client_name, "client_id": new.client_id}
+        facts = {"name": new.client_name, "client_id": new.client_id, "read_only": new.read_only}
         change = AuditChange("assistant_token", after=facts)
         await add_entry(connection, make_action(request, user_id, choice.space_id), [change])
     log.info(
