@@ -5,7 +5,9 @@ from __future__ import annotations
 import httpx
 import pytest
 
+from headwater.spaces.accounts.members import add_member, change_role
 from headwater.spaces.accounts.roles import Role
+from headwater.spaces.accounts.tokens import MAX_OF_A_VIEWER
 from tests.oauth.pages import read_form_to, read_text
 from tests.oauth.staging import AUTHORIZE, LOOPBACK, Assistant, Installation, Person, make_query
 
@@ -204,6 +206,25 @@ def test_when_there_is_nothing_to_choose(
     assert "approve" not in read_form_to(page.text, AUTHORIZE).options["decision"]
     answer = person.submit(page, AUTHORIZE, decision="approve", space_id=str(space_id))
     assert (answer.status_code, codes(installation, space_id)) == (422, 0)
+
+
+def test_a_viewer_with_all_their_tokens_is_told_before_agreeing(
+    installation: Installation, assistant: Assistant, space_id: int
+) -> None:
+    """The exchange would refuse the code, which only the assistant would see."""
+    other_space = installation.make_space()
+    person = installation.person(space_id, role=Role.VIEWER)
+    installation.fill(space_id, person, leaving=25 - MAX_OF_A_VIEWER)
+    page = person.open_authorization(assistant.request())
+    assert "approve" not in read_form_to(page.text, AUTHORIZE).options["decision"]
+    assert f'href="/console/spaces/{space_id}/mcp"' in page.text
+    installation.accounts.run(lambda c: add_member(c, other_space, person.user.id, Role.VIEWER))
+    form = person.form(assistant.request())
+    assert form.options["space_id"] == [str(other_space)]
+    answer = person.answer(assistant.request(), space_id=str(space_id))
+    assert (answer.status_code, codes(installation, space_id)) == (422, 0)
+    installation.accounts.run(lambda c: change_role(c, space_id, person.user.id, Role.ADMIN))
+    assert len(person.form(assistant.request()).options["space_id"]) == 2
 
 
 def test_an_answer_is_for_one_redirect_address(installation: Installation, person: Person) -> None:

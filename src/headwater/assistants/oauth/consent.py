@@ -14,7 +14,7 @@ from psycopg.rows import class_row
 
 from headwater.database.queries import Queries, fetch_all
 from headwater.spaces.accounts.roles import Permission, Role
-from headwater.spaces.accounts.tokens import MAX_TOKENS
+from headwater.spaces.accounts.tokens import MAX_OF_A_VIEWER, MAX_TOKENS
 
 queries = Queries(__name__, "consent.sql")
 
@@ -30,14 +30,19 @@ class SpaceChoice:
     active: bool
     require_second_factor: bool
     tokens: int
-    """Number of valid tokens."""
+    """Number of valid tokens of all members."""
+    own_tokens: int
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "role", Role(self.role))
 
     @property
     def is_full(self) -> bool:
-        return self.tokens >= MAX_TOKENS
+        return self.tokens >= MAX_TOKENS or self.is_viewers_share_full
+
+    @property
+    def is_viewers_share_full(self) -> bool:
+        return self.role is Role.VIEWER and self.own_tokens >= MAX_OF_A_VIEWER
 
     @property
     def is_open(self) -> bool:
@@ -55,6 +60,7 @@ class NoSpaceReason(StrEnum):
     NO_SPACE = "You are not a member of any Space."
     INACTIVE = "The Space's subscription is inactive."
     FULL = f"The Space has {MAX_TOKENS} tokens, the maximum: revoke one first."
+    VIEWERS_SHARE_FULL = f"You have {MAX_OF_A_VIEWER} tokens, the maximum for a viewer: revoke one first."
     NONE_OPEN = "None of your Spaces can connect an assistant now."
 
 
@@ -75,7 +81,10 @@ class ConsentOffer(Struct, frozen=True):
             return None
         if len(self.choices) > 1:
             return NoSpaceReason.NONE_OPEN
-        return NoSpaceReason.FULL if self.choices[0].active else NoSpaceReason.INACTIVE
+        (choice,) = self.choices
+        if not choice.active:
+            return NoSpaceReason.INACTIVE
+        return NoSpaceReason.VIEWERS_SHARE_FULL if choice.is_viewers_share_full else NoSpaceReason.FULL
 
     @property
     def kinds(self) -> dict[tuple[str, ...], str]:

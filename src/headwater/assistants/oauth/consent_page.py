@@ -52,7 +52,7 @@ from headwater.http.compression import COMPRESSED
 from headwater.http.errors import Forbidden
 from headwater.spaces.accounts.authorization_codes import NewCode, make_code
 from headwater.spaces.accounts.sessions import close_session, hold_session
-from headwater.spaces.accounts.tokens import MAX_TOKENS
+from headwater.spaces.accounts.tokens import MAX_OF_A_VIEWER, MAX_TOKENS
 from headwater.spaces.audit.entries import AuditChange, add_entry
 
 FORM = "authorize"
@@ -221,6 +221,7 @@ def _page(
         "offer": offer,
         "read_only": consent.request.read_only,
         "most": MAX_TOKENS,
+        "most_of_a_viewer": MAX_OF_A_VIEWER,
         "action": _consent_path(consent.query),
         "once": hidden_token(once_token(key, FORM, consent.query)),
         "problem": problem,
