@@ -19,6 +19,7 @@ from headwater.spaces.accounts.members import (
     add_member,
     change_role,
     fetch_member,
+    lock_members,
     remove_member,
 )
 from headwater.spaces.accounts.roles import Role
@@ -159,6 +160,7 @@ async def _put_role(
     member = await fetch_member(connection, space_id, user_id)
     if role is (member.role if member else None):
         return
+    await lock_members(connection, space_id)  # before the audit log's lock, as forms do
     try:
         async with record(user_id, space_id):
             if member is None and role is not None:
