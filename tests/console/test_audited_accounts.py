@@ -165,7 +165,8 @@ def test_joining_with_a_new_account(browser: Browser, invitation: str, space_id:
     browser.fill(invitation, invitation, name=CANARY, email=f"{CANARY}-{unique_email()}", password=NEW)
     member, account = log.read()
     assert (member["space_id"], account["space_id"]) == (space_id, OF_INSTALLATION)
-    assert [change["kind"] for change in member["changes"]] == ["member"]
+    assert [change["kind"] for change in member["changes"]] == ["member", "invitation"]
+    assert member["changes"][1]["after"]["accepted_at"]
     assert [change["kind"] for change in account["changes"]] == ["user", "session"]
     assert {entry["action"] for entry in (member, account)} == {"join/{token}"}
 
@@ -175,7 +176,7 @@ def test_joining_as_a_user(
 ) -> None:
     guest = person(Role.OWNER, make_space(name="Elsewhere"))
     guest.browser.fill(invitation, invitation)
-    log.read_entry("join/{token}", guest.user.id, "member", space_id=space_id)
+    log.read_entry("join/{token}", guest.user.id, "member", "invitation", space_id=space_id)
 
 
 def test_the_first_account(young_url: str, passwords: Counting) -> None:

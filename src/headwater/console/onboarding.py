@@ -35,6 +35,7 @@ from headwater.spaces.accounts.users import (
 )
 from headwater.spaces.audit.entries import AuditChange, add_entry
 from headwater.spaces.audit.kinds import HIDDEN_VALUE
+from headwater.spaces.audit.subjects import recording
 from headwater.spaces.settings_input import read_changes, zone_names
 from headwater.spaces.spaces import any_space, create_space
 
@@ -87,7 +88,8 @@ async def post_set_up(request: Request) -> Response:
             name = form.text("name")
             user = await create_user(connection, form.text("email"), password_hash, name)
             for space_id in await _give_spaces(connection, user, form):
-                await _note_joined(connection, request, user, space_id, Role.OWNER)
+                change = AuditChange("member", user.id, after={"role": Role.OWNER})
+                await add_entry(connection, make_action(request, user.id, space_id), [change])
             session = await _begin_first_session(connection, request, user, before)
     except Invalid as error:
         return _set_up_page(request, form, error.errors, needs_space=needs_space, status=422)
@@ -203,13 +205,11 @@ async def post_join(request: Request) -> Response:
     if offer is None:
         return _refuse_link(request)
     await _require_password_accounts(request, visitor)
-    token = request.path_params["token"]
     try:
         if visitor is None:
             return await _join_with_new_account(request, form, offer)
         async with services(request).database.transaction() as connection:
-            await invitations.accept(connection, token, visitor.user.id)
-            await _note_joined(connection, request, visitor.user, offer.space_id, offer.role)
+            await _accept(connection, request, visitor.user, offer.space_id)
     except (EmailTaken, MemberRefused) as error:
         return _join_page(request, offer, form, {"email": [error.message]}, status=409)
     except NotFound:
@@ -238,8 +238,7 @@ async def _join_with_new_account(request: Request, form: PostedForm, offer: Invi
         async with shared.database.transaction() as connection:
             name = form.text("name")
             user = await create_user(connection, form.text("email"), password_hash, name)
-            await invitations.accept(connection, request.path_params["token"], user.id)
-            await _note_joined(connection, request, user, offer.space_id, offer.role)
+            await _accept(connection, request, user, offer.space_id)
             session = await _begin_first_session(connection, request, user, None)
     except Invalid as error:
         return _join_page(request, offer, form, error.errors, status=422)
@@ -248,11 +247,10 @@ async def _join_with_new_account(request: Request, form: PostedForm, offer: Invi
     return response
 
 
-async def _note_joined(
-    connection: AsyncConnection, request: Request, user: User, space_id: int, role: str
-) -> None:
-    change = AuditChange("member", user.id, after={"role": role})
-    await add_entry(connection, make_action(request, user.id, space_id), [change])
+async def _accept(connection: AsyncConnection, request: Request, user: User, space_id: int) -> None:
+    action = make_action(request, user.id, space_id)
+    async with recording(connection, action, ("member", "invitation")):
+        await invitations.accept(connection, request.path_params["token"], user.id)
 
 
 async def _offer(request: Request) -> InvitationOffer | None:
