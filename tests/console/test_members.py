@@ -11,7 +11,7 @@ from functools import partial
 import pytest
 
 from headwater.console.forms import form_token
-from headwater.spaces.accounts import members, tokens
+from headwater.spaces.accounts import invitations, members, tokens
 from headwater.spaces.accounts.roles import Role
 from headwater.spaces.keys import list_keys
 from tests.console.browsing import Browser, Forms
@@ -102,6 +102,19 @@ def test_who_may_do_what(person: Make, accounts: Accounts, space_id: int, role: 
         member = accounts.member(space_id, before)
         answer = post(visitor, space_id, "remove", member=str(member.id))
         assert answer == (303 if before in may else 403), f"{role} removes {before}"
+
+
+def test_an_admin_does_not_end_an_invitation_of_an_owner(
+    person: Make, accounts: Accounts, space_id: int
+) -> None:
+    """A new invitation to the same address would end the earlier one."""
+    owner, admin, email = person(Role.OWNER), person(Role.ADMIN), unique_email()
+    assert post(owner, space_id, "invite", email=email, role=Role.OWNER) == 200
+    assert post(admin, space_id, "invite", email=email.upper(), role=Role.VIEWER) == 403
+    offers = accounts.run(lambda c: invitations.list_invitations(c, space_id))
+    assert [(offer.email, offer.role) for offer in offers] == [(email, Role.OWNER)]
+    assert post(owner, space_id, "invite", email=email, role=Role.VIEWER) == 200
+    assert post(admin, space_id, "invite", email=email, role=Role.ADMIN) == 200
 
 
 def test_the_page_offers_what_the_server_allows(person: Make, space_id: int) -> None:

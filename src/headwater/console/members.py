@@ -27,6 +27,7 @@ from headwater.http.errors import Invalid, NotFound
 from headwater.spaces.accounts import invitations, members
 from headwater.spaces.accounts.members import Member
 from headwater.spaces.accounts.roles import Permission, Role, managing
+from headwater.spaces.accounts.users import read_email
 from headwater.spaces.keys import ApiKey, list_keys, revoke_keys_made_by
 from headwater.spaces.sso.providers import list_providers
 
@@ -69,9 +70,11 @@ async def post_invite(visit: PageVisit) -> Response:
     """Show the invitation's link once."""
     role = read_role(visit.form)
     visit.inside.require(managing(role))
-    link, email = await invitations.invite(
-        visit.connection, visit.space.id, visit.form.text("email"), role, visit.user_id
-    )
+    email = read_email(visit.form.text("email"))
+    for earlier in await invitations.list_invitations(visit.connection, visit.space.id):
+        if earlier.email == email:  # the new invitation ends it
+            visit.inside.require(managing(earlier.role))
+    link, email = await invitations.invite(visit.connection, visit.space.id, email, role, visit.user_id)
     invitation = {"link": visit.services.base_url + link, "email": email, "role": role}
     return await _page(visit, made=invitation)
 
