@@ -58,14 +58,18 @@ def test_times_of_contacts_are_local(assistant: Assistant, stage: Stage) -> None
     assert times == ("2026-05-13T17:45:00+05:45",) * 3
 
 
+@pytest.mark.parametrize("text", ["next spring", "2026-02-30T12:00:00Z", "0001-01-01T00:00:00Z"])
 @pytest.mark.parametrize("label", ["renewed_at", "renewed_utc"])
 def test_a_field_with_the_name_of_a_time_can_hold_any_text(
-    assistant: Assistant, stage: Stage, label: str
+    assistant: Assistant, stage: Stage, label: str, text: str
 ) -> None:
+    """Also one like a time that is none, or that is before the calendar in the Space's zone."""
+    zone = "America/Los_Angeles"
+    stage.connection.execute("UPDATE spaces SET timezone = %s WHERE id = %s", (zone, stage.space_id))
     stage.label_field("profile_field_1", label)
-    contact_id = stage.contact(profile_field_1="next spring")
+    contact_id = stage.contact(profile_field_1=text)
     contact = assistant.call("get_contact", contact_id=contact_id, use_custom_field_labels=1)
-    assert contact["custom_fields"] == {label: "next spring"}
+    assert contact["custom_fields"] == {label: text}
 
 
 @given(

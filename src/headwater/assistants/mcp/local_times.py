@@ -42,12 +42,21 @@ def has_utc_times(answer: Any) -> bool:
 
 def _localize_members(members: Members, zone: ZoneInfo) -> Iterator[tuple[str, Any]]:
     for name, value in members.items():
-        if not _is_utc_time(name, value):
+        local_time = _write_local(value, zone) if _is_utc_time(name, value) else None
+        if local_time is None:
             yield name, add_local_times(value, zone)
             continue
         if name.endswith(_SUFFIX):
             yield name, value
-        yield name.removesuffix(_SUFFIX), datetime.fromisoformat(value).astimezone(zone).isoformat()
+        yield name.removesuffix(_SUFFIX), local_time
+
+
+def _write_local(text: str, zone: ZoneInfo) -> str | None:
+    """Return None for a text that is no date, and for a time outside the zone's calendar."""
+    try:
+        return datetime.fromisoformat(text).astimezone(zone).isoformat()
+    except (ValueError, OverflowError):
+        return None
 
 
 def _is_utc_time(name: str, value: Any) -> bool:
