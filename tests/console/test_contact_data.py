@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
+from typing import Any
 
 import psycopg
 import pytest
 
 from headwater.console.people_pages import contact_data
+from headwater.privacy.disclosure import disclose
 from headwater.spaces.accounts.roles import Role
 from tests.console.conftest import Person
 from tests.support.factories import Stage
@@ -50,3 +52,20 @@ def test_too_many_rows_are_left_to_the_command(
     refused = owner.browser.get(path)
     assert refused.status_code == 422
     assert "headwater contact data" in refused.text
+
+
+def test_it_is_of_one_moment(stage: Stage, owner: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows that a merge moves meanwhile are in it."""
+    ann, survivor = stage.contact(), stage.contact()
+    event_id = stage.event(ann)
+
+    def merge_and_disclose(*values: Any) -> AsyncGenerator[list[bytes]]:
+        stage.connection.execute(
+            "UPDATE events SET contact_id = %s WHERE space_id = %s AND id = %s",
+            (survivor, stage.space_id, event_id),
+        )
+        return disclose(*values)
+
+    monkeypatch.setattr(contact_data, "disclose", merge_and_disclose)
+    answer = owner.browser.get(f"/console/spaces/{stage.space_id}/contacts/{ann}/data.ndjson")
+    assert [json.loads(line)["record"] for line in answer.text.splitlines()] == ["space", "contact", "event"]

@@ -79,3 +79,22 @@ def test_a_limit_is_for_each_record(shop: Shop) -> None:
         shop.stage.touchpoint(contact_id, "direct")
     records = [line["record"] for line in read_lines(shop, contact_id, 2)]
     assert records == ["space", "contact", "event", "event", "touchpoint", "touchpoint"]
+
+
+def test_merges_say_why_contacts_are_one(shop: Shop) -> None:
+    """Not one that was undone: the other contact is another person."""
+    stage = shop.stage
+    contact_id, other_id = stage.contact(), stage.contact()
+    merged_id = stage.contact(merged_into=contact_id)
+    for merged, undone_at in ((merged_id, None), (other_id, "2026-05-01")):
+        stage.connection.execute(
+            "INSERT INTO merges (space_id, merged_id, survivor_id, cause, undone_at)"
+            " VALUES (%s, %s, %s, 'tracking_id', %s)",
+            (stage.space_id, merged, contact_id, undone_at),
+        )
+    (merge,) = [line for line in read_lines(shop, merged_id) if line["record"] == "merge"]
+    assert (merge["merged_id"], merge["survivor_id"], merge["cause"]) == (
+        merged_id,
+        contact_id,
+        "tracking_id",
+    )

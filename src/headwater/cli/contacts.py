@@ -82,10 +82,12 @@ def write_data(settings: Settings, arguments: Namespace) -> int:
 
 
 async def _write_data(settings: Settings, arguments: Namespace) -> None:
-    # Imports the pipeline, which other commands of the group don't need.
+    # Import the pipeline, which other commands of the group don't need.
+    from headwater.people.contacts.queries import queries  # noqa: PLC0415
     from headwater.privacy.disclosure import disclose  # noqa: PLC0415
 
     async with transaction(settings) as connection:
+        await connection.execute(queries["snapshot"])
         space = await fetch_space(connection, arguments.space)
         contact_id = await resolve(connection, space.id, arguments.contact_id)
         async for lines in disclose(connection, space, contact_id):

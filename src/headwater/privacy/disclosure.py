@@ -25,7 +25,7 @@ DISCLOSURE_SECONDS = 60.0
 """For the transaction, which reads rejected requests and webhook deliveries of the whole Space."""
 INTERNAL = [
     *("space_id", "source_id", "source_mask", "tag_set_id", "digest", "by_hit"),
-    *("recency", "since", "phone_digits", "credit", "former_event"),
+    *("recency", "since", "phone_digits", "credit", "former_event", "revision", "undone_revision"),
 ]
 """Columns that tell nothing about a person, or that another one tells better."""
 
@@ -37,6 +37,7 @@ def _rows(name: str, table: str, *order: str) -> Composed:
 
 STORED_ROWS = {
     "contact": queries["contacts"],
+    "merge": queries["merges"],
     "identifier": _rows("rows", "contact_identifiers", "kind", "since", "value"),
     "event": _rows("rows", "events", "event_time", "id"),
     "touchpoint": _rows("rows_with_source", "touchpoints", "occurred_at", "id"),
@@ -55,7 +56,7 @@ async def disclose(
 ) -> AsyncGenerator[list[bytes]]:
     """Yield the lines of a contact and those merged into it by record, at most `most` of each. The first one
     names the Space and its labels. The last ones mention the person, and perhaps others: requests, webhook
-    deliveries and refused rows.
+    deliveries and refused rows. Needs a transaction with one snapshot.
     """
     labels = {"events": space.event_labels, "profile_fields": space.field_labels}
     yield [_write_line("space", {"name": space.name, "timezone": space.timezone, "labels": labels})]

@@ -7,6 +7,14 @@ WHERE c.space_id = %(space_id)s AND c.id = ANY(%(group)s::bigint[])
 ORDER BY c.id
 LIMIT %(most)s::int;
 
+-- name: merges
+-- Not those that were undone: the other contact is another person.
+SELECT jsonb_strip_nulls(to_jsonb(m) - %(internal)s::text[])::text FROM merges m
+WHERE m.space_id = %(space_id)s AND m.undone_at IS NULL
+  AND m.merged_id = ANY(%(group)s::bigint[]) AND m.survivor_id = ANY(%(group)s::bigint[])
+ORDER BY m.id
+LIMIT %(most)s::int;
+
 -- name: rows
 SELECT jsonb_strip_nulls(to_jsonb(r) - %(internal)s::text[])::text FROM {table} r
 WHERE r.space_id = %(space_id)s AND r.contact_id = ANY(%(group)s::bigint[])

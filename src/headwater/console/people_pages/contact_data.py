@@ -10,6 +10,7 @@ from headwater.console.people_pages.contact import contact_page
 from headwater.console.visitor import HOME, enter, read_id, require_visitor
 from headwater.endpoints.services import services
 from headwater.people.contacts.lookup import resolve
+from headwater.people.contacts.queries import queries as contact_queries
 from headwater.privacy.disclosure import DISCLOSURE_SECONDS, disclose
 from headwater.spaces.accounts.roles import Permission
 
@@ -23,6 +24,7 @@ TOO_MUCH = (
 async def download_data(request: Request) -> Response:
     visitor = await require_visitor(request)
     async with services(request).database.transaction(DISCLOSURE_SECONDS) as connection:
+        await connection.execute(contact_queries["snapshot"])
         inside = await enter(connection, request, visitor, Permission.WRITE_DATA)
         contact_id = await resolve(connection, inside.space.id, read_id(request, "contact_id"))
         lines: list[bytes] = []
