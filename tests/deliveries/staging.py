@@ -160,7 +160,8 @@ class Sending:
         secrets = dict.fromkeys(self.platform.secrets, text)
         sealed_secrets = seal_secrets(self.key, self.space_id, destination, secrets)
         self.connection.execute(
-            "UPDATE destinations SET secrets = %s WHERE space_id = %s AND id = %s",
+            "UPDATE destinations SET secrets = %s, secrets_version = secrets_version + 1"
+            " WHERE space_id = %s AND id = %s",
             (sealed_secrets, self.space_id, destination),
         )
 

@@ -73,7 +73,10 @@ class Scene:
 
     def enter(self, refresh_token: str) -> None:
         secrets = {"developer_token": "d", "client_id": "c", "refresh_token": refresh_token}
-        self._update("secrets = %s", seal_secrets(KEY, self.sending.space_id, self.id, secrets))
+        self._update(
+            "secrets = %s, secrets_version = secrets_version + 1",
+            seal_secrets(KEY, self.sending.space_id, self.id, secrets),
+        )
 
     def remove(self) -> None:
         self._update("status = 'removed', secrets = NULL")
@@ -136,6 +139,16 @@ def test_access_tokens_that_are_revoked_within_a_call(scene: Scene) -> None:
     asyncio.run(run())
     assert scene.statuses() == {"delivered": 3}
     assert scene.stored_token() == "M.C5_refresh.2"
+
+
+def test_a_refused_destination_is_held_although_its_refresh_token_was_renewed(scene: Scene) -> None:
+    """Otherwise it would be called again at once, without end."""
+    scene.microsoft.revoked = 1
+    scene.deliver()
+    scene.sending.run()
+    assert scene.sending.state(scene.id, "status") == "held"
+    assert scene.stored_token() == "M.C5_refresh.1"
+    assert len(scene.microsoft.stored_at_calls) == 1
 
 
 def test_a_refresh_token_that_a_user_enters_meanwhile_stays(scene: Scene) -> None:

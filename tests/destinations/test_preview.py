@@ -190,7 +190,7 @@ def test_it_is_what_the_delivery_loop_sends(sending: Sending, name: str) -> None
 
     destination = msgspec.structs.replace(a_destination(platform), all_events=True)
     (delivery_part,), settled_deliveries = _prepare(
-        asyncio.run(waiting()), _Target(platform, destination, 0, None), sending.clock.time
+        asyncio.run(waiting()), _Target(platform, destination, 0, 0), sending.clock.time
     )
     assert isinstance(delivery_part, _Part)
     assert settled_deliveries == []

@@ -1844,9 +1844,11 @@ CREATE TABLE destinations (
     settings jsonb NOT NULL DEFAULT '{}',
     -- Event name → the platform's name or id where it is not the default; null: not sent.
     event_names jsonb NOT NULL DEFAULT '{}',
-    -- The platform's tokens as one JSON object, encrypted, and their names.
+    -- The platform's tokens as one JSON object, encrypted, their names, and how often users have entered
+    -- tokens: a refresh token that the platform renews does not count.
     secrets bytea,
     secret_names text[] NOT NULL DEFAULT '{}',
+    secrets_version int NOT NULL DEFAULT 0,
     created_at timestamptz NOT NULL DEFAULT now(),
     -- Nothing is sent before: the platform asked for it, or has been failing.
     wait_until timestamptz NOT NULL DEFAULT '-infinity',

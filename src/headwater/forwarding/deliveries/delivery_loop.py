@@ -78,7 +78,7 @@ class _Target(NamedTuple):
     destination: Destination
     failures: int
     """Consecutive failures of whole calls."""
-    secrets: bytes | None  # sealed
+    secrets_version: int
 
 
 class _Part(NamedTuple):
@@ -126,7 +126,12 @@ class DeliveryLoop:
                 if isinstance(target, DestinationSuspension):
                     await self._write(
                         leased_destination.platform,
-                        CallRecord(current_time, [], destination=target, secrets=leased_destination.secrets),
+                        CallRecord(
+                            current_time,
+                            [],
+                            destination=target,
+                            secrets_version=leased_destination.secrets_version,
+                        ),
                     )
                     return
                 failures, batch_size = (
@@ -160,7 +165,7 @@ class DeliveryLoop:
             return DestinationSuspension(
                 "Enter the tokens again: the stored ones can no longer be decrypted."
             )
-        return _Target(platform, destination, leased.failures, leased.secrets)
+        return _Target(platform, destination, leased.failures, leased.secrets_version)
 
     async def _send_all(self, target: _Target, ids: list[int]) -> bool:
         """Return whether to continue."""
@@ -344,7 +349,7 @@ def _call_record(
         http_status=None if answer is None else answer.status,
         answer=None if answer is None else mask.answer(answer.body),
         destination=state,
-        secrets=target.secrets,
+        secrets_version=target.secrets_version,
         accepted=_find_accepted(target, parts, call, deliveries),
     )
 

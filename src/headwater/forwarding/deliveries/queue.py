@@ -66,8 +66,7 @@ class CallRecord(NamedTuple):
     destination: DestinationBackoff | DestinationSuspension | None = None
     called: bool = True
     """Without `destination`, the call succeeded."""
-    secrets: bytes | None = None
-    """Sealed, as the call used them."""
+    secrets_version: int = 0
     accepted: AcceptedRequest | None = None
     """If the platform will publish verdicts."""
 
@@ -125,7 +124,7 @@ async def record(
         case DestinationBackoff() as backoff:
             await leases.postpone(connection, lease, backoff.until, backoff.failures)
         case DestinationSuspension(reason):
-            return "held" if await leases.suspend(connection, lease, reason, call.secrets) else None
+            return "held" if await leases.suspend(connection, lease, reason, call.secrets_version) else None
         case None:
             had_been_held = await leases.mark_well(connection, lease)
             if failures >= OUTAGE:

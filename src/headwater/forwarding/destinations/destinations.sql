@@ -11,7 +11,7 @@ RETURNING id;
 -- name: put_secrets
 -- The last test used the old tokens.
 UPDATE destinations d
-SET secrets = %(secrets)s, secret_names = %(names)s,
+SET secrets = %(secrets)s, secret_names = %(names)s, secrets_version = d.secrets_version + 1,
     tested_at = NULL, test_ok = NULL, test_message = NULL, test_remedy = NULL
 WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s;
 

@@ -38,6 +38,7 @@ class DestinationLease:
 class LeasedDestination(DestinationColumns):
     failures: int
     """Consecutive failures of whole calls."""
+    secrets_version: int
 
 
 async def take_lease(
@@ -87,11 +88,11 @@ async def postpone(connection: AsyncConnection, lease: DestinationLease, until: 
 
 
 async def suspend(
-    connection: AsyncConnection, lease: DestinationLease, reason: str, secrets: bytes | None
+    connection: AsyncConnection, lease: DestinationLease, reason: str, secrets_version: int
 ) -> bool:
-    """Hold until a user resumes, unless they have replaced the `secrets` meanwhile. Return whether it was
+    """Hold until a user resumes, unless they have entered other secrets meanwhile. Return whether it was
     active and is held.
     """
-    values = {**lease.values(), "reason": reason, "secrets": secrets}
+    values = {**lease.values(), "reason": reason, "secrets_version": secrets_version}
     cursor = await connection.execute(queries["suspend"], values)
     return cursor.rowcount > 0

@@ -13,7 +13,7 @@ UPDATE destinations d
 SET leased_until = now() + %(lease)s
 WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s AND d.lease = %(token)s
   AND d.status = 'active' AND d.wait_until <= to_timestamp(%(now)s)
-RETURNING d.platform, d.settings, d.secrets, d.event_names, d.all_events, d.failures;
+RETURNING d.platform, d.settings, d.secrets, d.event_names, d.all_events, d.failures, d.secrets_version;
 
 -- name: renew
 -- During a call, regardless of changes.
@@ -48,4 +48,4 @@ WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s;
 UPDATE destinations d
 SET status = 'held', status_reason = %(reason)s, held_since = least(d.held_since, now())
 WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s AND d.status = 'active'
-  AND d.secrets IS NOT DISTINCT FROM %(secrets)s;
+  AND d.secrets_version = %(secrets_version)s;
