@@ -20,12 +20,12 @@ RETURN to_char(
     CASE WHEN moment::timestamptz(0) = moment
          THEN 'YYYY-MM-DD"T"HH24:MI:SS"Z"' ELSE 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"' END);
 
--- A moment's local time, by the offsets of a zone from each of its changes on; the first change is before
--- every moment. PostgreSQL's own zones can be years older than ours, and it reads CET, EET, MET and WET as
+-- A moment's local time, by the offsets of a zone from each of its changes on; the first one holds before, too.
+-- PostgreSQL's own zones can be years older than ours, and it reads CET, EET, MET and WET as
 -- offsets without summer time.
 CREATE FUNCTION local_time(moment timestamptz, changes timestamptz[], offsets interval[])
 RETURNS timestamp LANGUAGE sql STABLE PARALLEL SAFE
-RETURN moment AT TIME ZONE 'UTC' + offsets[width_bucket(moment, changes)];
+RETURN moment AT TIME ZONE 'UTC' + offsets[greatest(width_bucket(moment, changes), 1)];
 
 -- Leases and pauses use the database's clock, which may be set back, or belong to another machine after a
 -- failover. A lease is set at most `longest` ahead. If it ends much later than that, the clock has been set

@@ -26,7 +26,7 @@ _DAY = r"([0-9]{4})-([0-9]{2})-([0-9]{2})"
 _MOMENT = re.compile(_DAY + r" ([0-9]{2}):([0-9]{2}):([0-9]{2})")
 _DATE = re.compile(_DAY)
 
-_FIRST_EVENT, _LAST_CHANGE = datetime(2000, 1, 1, tzinfo=UTC), datetime(2050, 1, 1, tzinfo=UTC)
+_BEFORE_CHANGES, _LAST_CHANGE = datetime(1840, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)
 _STEP = timedelta(days=3)
 """Every zone has kept each of its offsets for at least six days."""
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
@@ -110,17 +110,21 @@ def months_between(first: date, last: date) -> int:
     return 12 * (last.year - first.year) + last.month - first.month
 
 
-def bind_zone(zone: ZoneInfo) -> dict[str, Any]:
-    """Return `changes` and `offsets`, which the database's function `local_time` takes."""
-    changes = _find_changes(zone)
-    return {"changes": [start for start, _ in changes], "offsets": [offset for _, offset in changes]}
-
-
 @cache
+def bind_zone(zone: ZoneInfo) -> dict[str, Any]:
+    """Return `changes` and `offsets`, which the database's function `local_time` takes: as text, because
+    psycopg would write lists anew for each statement.
+    """
+    changes = _find_changes(zone)
+    starts = ",".join(start.isoformat() for start, _ in changes)
+    seconds = ",".join(f"{offset.total_seconds():.0f}s" for _, offset in changes)
+    return {"changes": f"{{{starts}}}", "offsets": f"{{{seconds}}}"}
+
+
 def _find_changes(zone: ZoneInfo) -> list[tuple[datetime, timedelta]]:
-    """Return each offset from 2000 to 2050, with the instant when it begins."""
-    moment, offset = _FIRST_EVENT, _find_offset(_FIRST_EVENT, zone)
-    changes = [(_EARLIEST, offset)]
+    """Return each offset until 2100, with the instant when it begins."""
+    moment, offset = _BEFORE_CHANGES, _find_offset(_BEFORE_CHANGES, zone)
+    changes = [(moment, offset)]
     while moment < _LAST_CHANGE:
         next_offset = _find_offset(moment + _STEP, zone)
         if next_offset != offset:

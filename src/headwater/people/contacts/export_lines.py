@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from psycopg import Connection
 from psycopg.sql import SQL
@@ -10,7 +11,7 @@ from psycopg.sql import SQL
 from headwater.database.json_lines import ColumnType, LineColumn, Lines
 from headwater.database.queries import fetch_row
 from headwater.http.inputs.pagination import time_bounds
-from headwater.http.inputs.timerange import TimeRange
+from headwater.http.inputs.timerange import TimeRange, bind_zone
 from headwater.people.contacts.models import ContactRow
 from headwater.people.contacts.queries import queries, row_line
 from headwater.spaces.custom_fields import SLOT_NAMES, SLOT_TYPES
@@ -38,7 +39,7 @@ def compose_contact_lines(
     row = fetch_row(connection, queries["timezone"], {"space_id": space_id})
     fields = {name: name for name in SLOT_NAMES}
     line, bound = row_line(ContactRow(trk_tokens, emails=True, fields=fields))
-    bound = {"space_id": space_id, "timezone": row[0], **bound, **time_bounds(created, None)}
+    bound = {"space_id": space_id, **bind_zone(ZoneInfo(row[0])), **bound, **time_bounds(created, None)}
     condition = queries["listed"]
     query = queries["lines"].format(line=line, condition=condition)
     count = SQL("SELECT count(*) FROM ({}) k").format(queries["of_time"].format(condition=condition))

@@ -12,6 +12,7 @@ from psycopg.sql import SQL, Composable, Composed, Identifier, Literal, Placehol
 
 from headwater.database.queries import Queries
 from headwater.http.inputs.pagination import Page, make_page, sort_direction, time_bounds, to_key
+from headwater.http.inputs.timerange import bind_zone
 from headwater.people.contacts.field_labels import field_names
 from headwater.people.contacts.filters import compose_all
 from headwater.people.contacts.inputs import COLLECTIONS
@@ -44,7 +45,7 @@ async def list_contacts(connection: AsyncConnection, space: Space, request: List
     """Return the highest id first."""
     condition, bound = _conditions(request)
     line, line_values = row_line(request.row)
-    bound |= line_values | {"space_id": space.id, "timezone": space.timezone}
+    bound |= line_values | {"space_id": space.id, **bind_zone(space.zone)}
     rows = _select_rows(request.selection, condition)
     statement = queries["page"].format(rows=rows, order=sort_direction(request.position), line=line)
     # Not prepared: a plan that doesn't know the limit and the range may not stop early.
@@ -94,7 +95,7 @@ async def fetch_contact(
     if request.trk_tokens:
         columns.append(_alias(queries["tokens"], "trk_tokens"))
     line = queries["line"].format(columns=_COMMA.join(columns))
-    bound |= {"space_id": space.id, "timezone": space.timezone, "contact_id": contact_id}
+    bound |= {"space_id": space.id, **bind_zone(space.zone), "contact_id": contact_id}
     cursor = await connection.execute(queries["contact"].format(line=line), bound)
     row = await cursor.fetchone()
     assert row is not None
