@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
@@ -21,7 +20,7 @@ from headwater.http.inputs.parameters import Input, Parameter
 from headwater.reports.engine.conversion import LeftOutMoney, LeftOutSpend
 from headwater.reports.engine.measures import Figure
 from headwater.reports.engine.report import ReportResult, query_reports
-from headwater.reports.engine.report_reader import limit_time
+from headwater.reports.engine.report_reader import limit_time, run_in_thread
 from headwater.reports.engine.time_buckets import SHORTEST, compared_span, counterpart, cut, name_day
 from headwater.reports.hints import Hints
 from headwater.reports.query import (
@@ -181,7 +180,7 @@ async def _load_costs(connection: AsyncConnection, space_id: int, query: ReportQ
     for period, period_queries, period_spend in zip(periods, queries, spending, strict=True):
         answers = [reports.pop(0) for _ in period_queries.members]
         credit = CreditByKey(period_queries, answers, period_spend.platforms, customers.pop(0))
-        joined = await asyncio.to_thread(_join, period, answers[0], credit, period_spend, space)
+        joined = await run_in_thread(_join, period, answers[0], credit, period_spend, space)
         period_reports.append(joined)
     current, *before = period_reports
     if before:
