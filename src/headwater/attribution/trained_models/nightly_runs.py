@@ -12,7 +12,7 @@ from psycopg.rows import class_row
 
 from headwater.attribution.models import FEWEST_CONVERSIONS
 from headwater.attribution.trained_models.models import TrainedModel, TrainingRequest
-from headwater.attribution.trained_models.store import MAKING_SECONDS, train_model
+from headwater.attribution.trained_models.store import IS_CONVERSION, MAKING_SECONDS, train_model
 from headwater.base.telemetry.counters import make_counter
 from headwater.database.jobs.due_spaces import DueSpaces
 from headwater.database.pool import Database
@@ -23,6 +23,7 @@ from headwater.spaces.models import Space
 from headwater.spaces.spaces import fetch_space
 
 queries = Queries(__name__, "nightly_runs.sql")
+_COUNT = queries["count"].format(is_conversion=IS_CONVERSION)
 training_runs = make_counter(
     "headwater_automatic_training", "Automatic training runs", outcome=("trained", "too_few", "refused")
 )
@@ -108,7 +109,7 @@ async def count_conversions(
         "lookback": request.window_days * 86_400,
         "most": FEWEST_CONVERSIONS,
     }
-    (number,) = await fetch_one(connection, queries["count"], values)
+    (number,) = await fetch_one(connection, _COUNT, values)
     return number
 
 

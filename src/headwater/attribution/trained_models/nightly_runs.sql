@@ -45,7 +45,7 @@ SELECT count(*) FROM (
     ) latest
     WHERE e.space_id = %(space_id)s AND e.event_name = %(event_name)s
       AND e.event_time >= %(start)s AND e.event_time < %(end)s
-      AND coalesce(e.amount, 0) >= 0 AND NOT e.is_upsell AND e.event_name <> 'upsell_purchase'
+      AND {is_conversion}
       AND latest.occurred_at >= e.event_time - make_interval(secs => %(lookback)s)
     LIMIT %(most)s) c;
 

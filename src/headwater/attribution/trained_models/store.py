@@ -26,6 +26,8 @@ from headwater.http.inputs.timerange import TimeRange
 from headwater.spaces.networks import fetch_sources
 
 queries = Queries(__name__, "trained_models.sql")
+IS_CONVERSION = queries["is_conversion"]
+_CONVERTED, _LOST = (queries[name].format(is_conversion=IS_CONVERSION) for name in ("converted", "lost"))
 
 Rows = Sequence[tuple[Any, ...]]
 
@@ -201,8 +203,8 @@ async def _read_journeys(
         "lookback": request.window_days * 86_400,
     }
     cursor = connection.cursor(binary=True)
-    converted_rows = await fetch_all(cursor, queries["converted"], bound)
-    lost_rows = await fetch_all(cursor, queries["lost"], bound)
+    converted_rows = await fetch_all(cursor, _CONVERTED, bound)
+    lost_rows = await fetch_all(cursor, _LOST, bound)
     untouched_count = sum(sources is None for _, sources in converted_rows)
     return await asyncio.to_thread(_gather, converted_rows, lost_rows), untouched_count
 

@@ -2,9 +2,13 @@
 -- Count conversions and lost contacts in one snapshot.
 SET TRANSACTION ISOLATION LEVEL REPEATABLE READ;
 
+-- name: is_conversion
+-- An expression: the event `e` is neither a refund nor an upsell, which reports don't count as conversions.
+coalesce(e.amount, 0) >= 0 AND NOT e.is_upsell AND e.event_name <> 'upsell_purchase';
+
 -- name: converted
 -- Conversions of an event name, with the sources of the touches in the window, 2 bytes each, in order; NULL
--- without touches. As in reports, refunds and upsells are none.
+-- without touches.
 SELECT e.contact_id, p.sources
 FROM events e
 CROSS JOIN LATERAL (
@@ -16,7 +20,7 @@ CROSS JOIN LATERAL (
            OR t.occurred_at >= e.event_time - make_interval(secs => %(lookback)s))) p
 WHERE e.space_id = %(space_id)s AND e.event_name = %(event_name)s
   AND e.event_time >= %(start)s AND e.event_time < %(end)s
-  AND coalesce(e.amount, 0) >= 0 AND NOT e.is_upsell AND e.event_name <> 'upsell_purchase';
+  AND {is_conversion};
 
 -- name: lost
 -- Contacts with touches in the period and no such conversion in it, with the sources in the window before
@@ -34,7 +38,7 @@ WHERE (%(lookback)s = 0 OR t.occurred_at >= t.latest - make_interval(secs => %(l
     WHERE e.space_id = %(space_id)s AND e.contact_id = t.contact_id
       AND e.event_name = %(event_name)s
       AND e.event_time >= %(start)s AND e.event_time < %(end)s
-      AND coalesce(e.amount, 0) >= 0 AND NOT e.is_upsell AND e.event_name <> 'upsell_purchase')
+      AND {is_conversion})
 GROUP BY t.contact_id;
 
 -- name: put
