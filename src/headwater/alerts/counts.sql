@@ -8,7 +8,7 @@ WITH added_rows AS MATERIALIZED (
     {rows}
 ), added AS (
     INSERT INTO hour_counts AS c (space_id, measure, subject, hour, number)
-    SELECT %(space_id)s, %(measure)s, s.subject, date_trunc('hour', local_time(s.at, %(changes)s::timestamptz[], %(offsets)s::interval[])),
+    SELECT %(space_id)s, %(measure)s, s.subject, date_trunc('hour', local_time(s.at, %(changes)s, %(offsets)s)),
            count(*)
     FROM added_rows s
     WHERE s.at >= %(since)s AND s.counts
@@ -62,7 +62,7 @@ FROM batch b;
 
 -- name: refused
 INSERT INTO hour_counts AS c (space_id, measure, subject, hour, number)
-SELECT %(space_id)s, 'rejected', '', date_trunc('hour', local_time(j.ended_at, %(changes)s::timestamptz[], %(offsets)s::interval[])),
+SELECT %(space_id)s, 'rejected', '', date_trunc('hour', local_time(j.ended_at, %(changes)s, %(offsets)s)),
        sum(j.refused)
 FROM import_jobs j
 WHERE j.space_id = %(space_id)s AND j.ended_at > %(counted_at)s AND j.ended_at <= %(settled_at)s
@@ -77,7 +77,7 @@ ON CONFLICT (space_id, measure, subject, hour)
 INSERT INTO hour_counts (space_id, measure, subject, hour, number)
 SELECT %(space_id)s, side.measure, q.destination_id::text, q.hour, side.number
 FROM (
-    SELECT c.destination_id, date_trunc('hour', local_time(c.quarter, %(changes)s::timestamptz[], %(offsets)s::interval[])) AS hour,
+    SELECT c.destination_id, date_trunc('hour', local_time(c.quarter, %(changes)s, %(offsets)s)) AS hour,
            sum(c.deliveries) AS finished,
            sum(c.deliveries) FILTER (WHERE c.status NOT IN ('delivered', 'counted')) AS failed
     FROM delivery_counts c
@@ -97,13 +97,13 @@ SELECT %(space_id)s, side.measure, q.destination_id::text, q.hour, side.number
 FROM (
     SELECT p.destination_id, p.hour, sum(p.conversions) AS conversions, sum(p.unmatched) AS unmatched
     FROM (
-        SELECT c.destination_id, date_trunc('hour', local_time(c.quarter, %(changes)s::timestamptz[], %(offsets)s::interval[])) AS hour,
+        SELECT c.destination_id, date_trunc('hour', local_time(c.quarter, %(changes)s, %(offsets)s)) AS hour,
                c.deliveries AS conversions, 0 AS unmatched
         FROM delivery_counts c
         WHERE c.space_id = %(space_id)s AND c.status <> 'skipped'
           AND c.quarter >= %(start_at)s
         UNION ALL
-        SELECT t.id, date_trunc('hour', local_time(s.created_at, %(changes)s::timestamptz[], %(offsets)s::interval[])), 1, 1
+        SELECT t.id, date_trunc('hour', local_time(s.created_at, %(changes)s, %(offsets)s)), 1, 1
         FROM destinations t
         JOIN deliveries s ON s.space_id = %(space_id)s AND s.destination_id = t.id
         WHERE t.space_id = %(space_id)s AND s.reason = 'no_identifier' AND s.kind = 'conversion'

@@ -41,7 +41,7 @@ FROM checked c;
 SELECT l.currency, l.day, l.from_page, array_agg(l.id), array_agg((l.amount * 10000)::bigint)
 FROM (
     SELECT e.id, e.amount, coalesce(e.currency, %(currency)s) AS currency,
-           local_time(e.event_time, %(changes)s::timestamptz[], %(offsets)s::interval[])::date AS day,
+           local_time(e.event_time, %(changes)s, %(offsets)s)::date AS day,
            coalesce(e.sender IN ('browser', 'signed_browser'), false)
                AND NOT e.amount_confirmed AS from_page
     FROM events e

@@ -1,6 +1,6 @@
 -- name: days
 -- By day in a time zone.
-SELECT c.destination_id, local_time(c.quarter, %(changes)s::timestamptz[], %(offsets)s::interval[])::date, c.status, sum(c.deliveries)::bigint
+SELECT c.destination_id, local_time(c.quarter, %(changes)s, %(offsets)s)::date, c.status, sum(c.deliveries)::bigint
 FROM delivery_counts c
 WHERE c.space_id = %(space_id)s AND c.destination_id = ANY(%(destination_ids)s::bigint[])
   AND c.quarter >= %(start)s

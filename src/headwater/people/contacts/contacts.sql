@@ -157,7 +157,7 @@ json_strip_nulls(('{{' || substr(concat({members}), 2) || '}}')::json)
 -- name: day_or_moment
 -- The first moment of a day in the Space's zone is that day: midnight, or the next moment where clocks skip
 -- midnight.
-CASE WHEN local_time({field} - interval '1 microsecond', %(changes)s::timestamptz[], %(offsets)s::interval[])
-          < date_trunc('day', local_time({field}, %(changes)s::timestamptz[], %(offsets)s::interval[]))
-     THEN to_char(local_time({field}, %(changes)s::timestamptz[], %(offsets)s::interval[]), 'YYYY-MM-DD')
+CASE WHEN local_time({field} - interval '1 microsecond', %(changes)s, %(offsets)s)
+          < date_trunc('day', local_time({field}, %(changes)s, %(offsets)s))
+     THEN to_char(local_time({field}, %(changes)s, %(offsets)s), 'YYYY-MM-DD')
      ELSE iso_utc({field}) END

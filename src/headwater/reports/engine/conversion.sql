@@ -14,7 +14,7 @@ SELECT f.currency, f.day, f.from_page, string_agg(int8send(f.id), ''),
        string_agg(int8send((f.amount * 10000)::bigint), '')
 FROM (
     SELECT e.id, e.amount, coalesce(e.currency, %(own)s) AS currency,
-           local_time(e.event_time, %(changes)s::timestamptz[], %(offsets)s::interval[])::date AS day,
+           local_time(e.event_time, %(changes)s, %(offsets)s)::date AS day,
            coalesce(e.sender IN ('browser', 'signed_browser'), false)
                AND NOT e.amount_confirmed AS from_page
     FROM unnest(%(days)s::date[]) AS days (day)
@@ -30,7 +30,7 @@ FROM (
     ) e
     WHERE %(own)s <> %(target)s OR coalesce(e.currency, %(own)s) <> %(target)s
     UNION ALL
-    SELECT e.id, e.amount, %(own)s, local_time(e.event_time, %(changes)s::timestamptz[], %(offsets)s::interval[])::date,
+    SELECT e.id, e.amount, %(own)s, local_time(e.event_time, %(changes)s, %(offsets)s)::date,
            coalesce(e.sender IN ('browser', 'signed_browser'), false) AND NOT e.amount_confirmed
     FROM events e
     WHERE e.space_id = %(space_id)s AND %(own)s = %(target)s
