@@ -27,7 +27,7 @@ _MOMENT = re.compile(_DAY + r" ([0-9]{2}):([0-9]{2}):([0-9]{2})")
 _DATE = re.compile(_DAY)
 
 _BEFORE_CHANGES, _LAST_CHANGE = datetime(1840, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)
-_STEP = timedelta(days=3)
+_STEP = timedelta(days=6)
 """Every zone has kept each of its offsets for at least six days."""
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
 _LATEST = datetime.max.replace(tzinfo=UTC)
