@@ -27,7 +27,7 @@ INTERNAL = [
     *("space_id", "source_id", "source_mask", "tag_set_id", "digest", "by_hit"),
     *("recency", "since", "phone_digits", "credit", "former_event", "revision", "undone_revision"),
 ]
-"""Columns that tell nothing about a person, or that another one tells better."""
+"""Columns without personal data, and those whose content another column shows in readable form."""
 
 
 def _rows(name: str, table: str, *order: str) -> Composed:

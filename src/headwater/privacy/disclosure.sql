@@ -1,5 +1,5 @@
 -- What is stored about a contact and all contacts merged into it (the group): a JSON object for each row, without
--- empty columns and those that tell nothing (`internal`); at most `most`, NULL for all.
+-- empty and `internal` columns; at most `most`, NULL for all.
 
 -- name: contacts
 SELECT jsonb_strip_nulls(to_jsonb(c) - %(internal)s::text[])::text FROM contacts c

@@ -160,7 +160,7 @@ async def _put_role(
     member = await fetch_member(connection, space_id, user_id)
     if role is (member.role if member else None):
         return
-    await lock_members(connection, space_id)  # before the audit log's lock, as forms do
+    await lock_members(connection, space_id)  # before the audit log's lock: forms lock in this order
     try:
         async with record(user_id, space_id):
             if member is None and role is not None:
