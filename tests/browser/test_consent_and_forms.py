@@ -49,6 +49,8 @@ class TestConsent:
         wait_until_ready(page)
         page.evaluate("trk.consent(true)")
         shop.wait_for_items("hit", 1)
+        # The page may learn of this only now. Left earlier, it keeps the page view for the next answer.
+        page.wait_for_function("() => Object.keys(localStorage).every(key => key.startsWith('trk_token'))")
         page.goto(shop.url("/asks?2"))
         wait_until_ready(page)
         idle(page)

@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 import httpx
 import psycopg
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Error, Page, expect
 
 from headwater.base.egress.client import Egress
 from headwater.base.settings import Settings
@@ -121,7 +122,8 @@ class Walk:
         """Reload the page until `condition` is true, without waiting for the page to reload itself."""
 
         def is_met() -> bool:
-            self.page.reload()
+            with suppress(Error):  # the page was just reloading itself
+                self.page.reload()
             return condition()
 
         wait_until(lambda: condition() or is_met())

@@ -20,6 +20,7 @@ from zoneinfo import ZoneInfo
 import httpx
 import msgspec
 
+from headwater.assistants.mcp.local_times import add_local_times
 from headwater.attribution.models import MODELS
 from headwater.console.report_pages.cohorts import FIGURES
 from headwater.console.report_pages.figures import NO_FIGURE
@@ -125,27 +126,30 @@ def test_page_csv_api_assistant_and_model(
             world = make_world(stage, client, number // OF_A_WORLD)
             spendings = {target: world.spending(target) for target in ("EUR", "USD")}
         parameters = some_question(Random(f"cohorts {number}"))
-        today = datetime.now(ZoneInfo(world.zone)).date()
         spending = spendings[parameters["currency"]]
-        faults = [*compare_interfaces(owner, client, assistant, spending, (parameters, today))]
+        question = (parameters, ZoneInfo(world.zone))
+        faults = [*compare_interfaces(owner, client, assistant, spending, question)]
         assert faults == [], (number, parameters)
 
 
 def compare_interfaces(
     owner: Person, client: httpx.Client, assistant: Assistant, spending: Spending,
-    question: tuple[dict[str, Any], date],
+    question: tuple[dict[str, Any], ZoneInfo],
 ) -> Iterator[str]:  # fmt: skip
-    """Yield the differences between any two interfaces to a report."""
-    parameters, today = question
+    """Yield the differences between any two interfaces to a report.
+
+    Assistants read times in the Space's zone.
+    """
+    parameters, zone = question
     response = client.get("/reports/cohorts", params=parameters)
     answer = msgspec.json.decode(response.content)
-    yield from find_faults(answer, spending, parameters, today)
+    yield from find_faults(answer, spending, parameters, datetime.now(zone).date())
     result = assistant.result("query_spend", {**parameters, "cohorts": 1})
     if response.status_code != 200:
         yield from ["an assistant has it"] * (not result.get("isError"))
         return
-    for name in answer:
-        if result["structuredContent"].get(name) != answer[name]:
+    for name, value in add_local_times(answer, zone).items():
+        if result["structuredContent"].get(name) != value:
             yield f"an assistant has another {name}"
     text = client.get("/reports/cohorts", params=parameters, headers={"Accept": "text/csv"}).text
     if list(csv.reader(text.splitlines()))[1:] != [*csv_lines(answer, format_figure)]:
