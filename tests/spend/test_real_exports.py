@@ -174,6 +174,20 @@ def test_totals_and_notes(cells: tuple[str, ...], *, total: bool) -> None:
     assert make_total_test(columns)(values) == total
 
 
+@pytest.mark.parametrize(
+    ("last_day", "campaign", "total"),
+    [
+        ("2026-05-31", "", True), ("2026-05-01", "", False), ("", "", False),
+        ("2026-05-31", "Spring", False),
+    ],
+)  # fmt: skip
+def test_days_of_all_campaigns_are_a_total(last_day: str, campaign: str, *, total: bool) -> None:
+    header, fields = ("Starts", "Ends", "Campaign"), ("date", "last_day", "campaign_name")
+    columns = Columns(fields, tuple(zip(header, fields, strict=True)))
+    values = {"Starts": "2026-05-01", "Ends": last_day, "Campaign": campaign}
+    assert make_total_test(columns)(values) == total
+
+
 def test_a_campaign_may_begin_with_the_word(importer: Importer, stage: Stage) -> None:
     header = "Campaign,Day,Currency code,Cost,Impr.\n"
     rows = "Total Recall,2026-05-13,EUR,5,1\nTotal: Campaigns, --,EUR,5,1\n"
