@@ -260,6 +260,16 @@ def _make_page(html: str) -> type[BaseHTTPRequestHandler]:
     return Page
 
 
+def submit_without_session(page: Page, button: str, user: User) -> None:
+    """Submit a form after the session has ended, and log in."""
+    page.context.clear_cookies()
+    page.get_by_role("button", name=button).click()
+    page.wait_for_url(re.compile("/login"))
+    page.get_by_label("E-mail address").fill(user.email)
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Log in").click()
+
+
 def test_what_was_typed_outlives_the_session(visit: Callable[..., Visit], user: User, space_id: int) -> None:
     visitor = visit()
     page = visitor.page
@@ -267,12 +277,7 @@ def test_what_was_typed_outlives_the_session(visit: Callable[..., Visit], user: 
     visitor.goto(f"/console/spaces/{space_id}/keys")
     page.get_by_label("Name").fill("shop server")
     page.get_by_label("events:read").uncheck()
-    page.context.clear_cookies()
-    page.get_by_role("button", name="Create key").click()
-    page.wait_for_url(re.compile("/login"))
-    page.get_by_label("E-mail address").fill(user.email)
-    page.get_by_label("Password").fill(PASSWORD)
-    page.get_by_role("button", name="Log in").click()
+    submit_without_session(page, "Create key", user)
     page.wait_for_url(re.compile("/keys"))
     expect(page.get_by_text("nothing was saved")).to_be_visible()
     expect(page.get_by_label("Name")).to_have_value("shop server")
@@ -280,6 +285,34 @@ def test_what_was_typed_outlives_the_session(visit: Callable[..., Visit], user: 
     expect(page.get_by_label("events:write")).to_be_checked()
     page.reload()
     expect(page.get_by_label("Name")).to_have_value("")
+
+
+def test_what_was_typed_returns_to_its_own_form(
+    visit: Callable[..., Visit],
+    accounts: Accounts,  # noqa: F811
+    stage: Stage,
+) -> None:
+    """Not to another form with the same action; also to a page that the action does not name."""
+    stage.event(stage.contact(), event_time="now")
+    user = accounts.member(stage.space_id, Role.OWNER, "Ada")
+    accounts.member(stage.space_id, Role.VIEWER, "Bob")
+    visitor = visit()
+    page = visitor.page
+    visitor.log_in(user)
+    visitor.goto(f"/console/spaces/{stage.space_id}/members")
+    page.get_by_label("Role of Bob").select_option("admin")
+    submit_without_session(page, "Change the role of Bob", user)
+    expect(page.get_by_label("Role of Bob")).to_have_value("admin")
+    expect(page.get_by_label("Role of Ada")).to_have_value("owner")
+    report = f"/console/spaces/{stage.space_id}/models?period=last_7_days"
+    visitor.goto(report)
+    page.get_by_text("Share", exact=True).click()
+    name = page.get_by_label("Save this view as")
+    name.fill("a week")
+    submit_without_session(page, "Save view", user)
+    page.wait_for_url(visitor.base_url + report)
+    expect(name).to_have_value("a week")
+    expect(name).to_be_visible()
 
 
 def test_the_first_wrong_field_has_the_focus(visit: Callable[..., Visit], user: User, space_id: int) -> None:

@@ -110,7 +110,8 @@ def test_there_is_an_icon(browser: Browser) -> None:
     ("form", "page"),
     [
         ("/settings", "/settings"), ("/keys/create", "/keys"), ("/members/invite", "/members"),
-        ("/nothing/at/all", ""),
+        ("/notes/add", "/notes"), ("/notes/7/change", "/notes/7"), ("/sites/create", "/sites"),
+        ("/trained-models/automatic/train", "/trained-models"), ("/nothing/at/all", ""),
     ],
 )  # fmt: skip
 def test_a_session_that_ended_leads_back_to_the_form(

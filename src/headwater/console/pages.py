@@ -134,8 +134,8 @@ def render(
     **values: Any,
 ) -> Response:
     """Render a page. Templates get the values and `brand, sends_mail, path, visitor, inside, flash, asset,
-    token, guest_token, when, clock`, and what base.html draws the sidebar from; `errors` holds form errors by
-    field.
+    token, guest_token, when, clock`, whether the page answers a form (`is_answer`), and what base.html draws
+    the sidebar from; `errors` holds form errors by field.
     """
     visitor = getattr(request.state, "visitor", None)
     flash = read_flash(request.cookies.get(cookie_name(request, "said")))
@@ -144,6 +144,7 @@ def render(
         "brand": settings.brand,
         "sends_mail": settings.sends_mail,
         "path": request.url.path,
+        "is_answer": request.method == "POST",
         "visitor": visitor,
         "inside": getattr(request.state, "inside", None),
         "flash": flash,

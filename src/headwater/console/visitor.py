@@ -17,7 +17,7 @@ from msgspec import Struct
 from psycopg import AsyncConnection
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Match
+from starlette.routing import Match, Route
 
 from headwater.alerts.problems import Alert, list_alerts
 from headwater.database.pool import confine
@@ -141,16 +141,16 @@ def _leading_back(request: Request, page: str) -> SeeOther:
 
 
 def _find_form_page(request: Request) -> str:
-    """Return the longest prefix of the path that is a page. `again` makes its script restore the typed
-    values.
+    """Return the longest prefix of the action's path that is a page. `again` makes its script restore the
+    typed values.
     """
-    path = request.url.path
-    while path.startswith(f"{HOME}/"):
-        scope = {**request.scope, "path": path, "method": "GET"}
-        if any(route.matches(scope)[0] is Match.FULL for route in request.app.routes):
-            return path
-        path = path.rpartition("/")[0]
-    return HOME
+    path, routes = request.url.path, [route for route in request.app.routes if isinstance(route, Route)]
+    pages = {route.path for route in routes if "GET" in (route.methods or ())}
+    # The action's pattern, because an id in a page's pattern matches an action's name too.
+    pattern = next((route.path for route in routes if route.matches(request.scope)[0] is Match.FULL), "")
+    while path.startswith(f"{HOME}/") and pattern not in pages:
+        path, pattern = path.rpartition("/")[0], pattern.rpartition("/")[0]
+    return path if path.startswith(f"{HOME}/") else HOME
 
 
 async def enter(

@@ -57,13 +57,17 @@ document.querySelector("[aria-invalid=true]")?.focus();
 // when the same person returns to the page after a login.
 const UNSENT = "headwater unsent form";
 const isTicked = (field) => field.type === "checkbox" || field.type === "radio";
+// Forms of one action differ in hidden fields, such as the member of a row.
+const identify = (form) => JSON.stringify([form.getAttribute("action"), ...[...form.elements]
+  .filter((field) => field.type === "hidden" && field.name !== "form_token")
+  .map((field) => [field.name, field.value])]);
 document.addEventListener("submit", ({ target: form }) => {
   const { user } = document.body.dataset;
   if (!user || form.method !== "post" || form.querySelector("[type=password]") || "gate" in form.dataset) return;
   const typed = [...form.elements]
     .filter((field) => field.name && !["hidden", "submit", "file"].includes(field.type))
     .map((field) => [field.name, field.value, isTicked(field) ? field.checked : null]);
-  const unsent = { user, action: form.getAttribute("action"), typed };
+  const unsent = { user, form: identify(form), page: "answer" in document.body.dataset ? null : location.href, typed };
   sessionStorage.setItem(UNSENT, JSON.stringify(unsent));
 });
 restore(JSON.parse(sessionStorage.getItem(UNSENT) ?? "null"));
@@ -71,9 +75,16 @@ restore(JSON.parse(sessionStorage.getItem(UNSENT) ?? "null"));
 function restore(unsent) {
   if (!unsent || document.querySelector("form[action='/login'], form[data-gate]")) return;
   sessionStorage.removeItem(UNSENT);
-  const cameBack = new URLSearchParams(location.search).has("again");
+  const cameBack = unsent.isBack || new URLSearchParams(location.search).has("again");
   if (!cameBack || unsent.user !== document.body.dataset.user) return;
-  const form = [...document.forms].find((one) => one.getAttribute("action") === unsent.action);
+  const form = [...document.forms].find((one) => identify(one) === unsent.form);
+  if (!form && unsent.page && !unsent.isBack) {
+    // The form is on a page that the address of its action does not name.
+    sessionStorage.setItem(UNSENT, JSON.stringify({ ...unsent, isBack: true }));
+    location.replace(unsent.page);
+    return;
+  }
+  form?.closest("details")?.setAttribute("open", "");
   for (const [name, value, ticked] of form ? unsent.typed : []) {
     for (const field of form.elements) {
       if (field.name !== name) continue;
