@@ -13,6 +13,7 @@ from headwater.spaces.accounts.roles import Role
 from headwater.spaces.models import Space
 from headwater.spaces.settings_input import SETTINGS
 from headwater.spaces.spaces import fetch_space
+from tests.console.browsing import Forms
 from tests.console.conftest import Person
 from tests.support.accounts import Accounts
 
@@ -56,6 +57,20 @@ def test_it_works(owner: Person, space: Callable[[], Space], space_id: int) -> N
     owner.browser.fill(page, page, **empty_values)
     assert (space().phone_region, space().page_view_days, space().log_days) == (None, None, None)
     assert space().event_labels == {}
+
+
+def test_an_old_form_keeps_what_another_has_changed(
+    owner: Person, space: Callable[[], Space], space_id: int
+) -> None:
+    """Two tabs: the second saves another field, once refused, and has not seen the changes of the first."""
+    page = make_page(space_id)
+    old_form = owner.browser.form(page, page)
+    owner.browser.fill(page, page, name="New name", page_view_days="400")
+    refused_page = owner.browser.send(old_form, currency="EURO")
+    assert refused_page.status_code == 422
+    (refused_form,) = [form for form in Forms(refused_page.text).forms if form.action == page]
+    assert "The settings are saved." in owner.browser.send(refused_form, currency="EUR").text
+    assert (space().name, space().page_view_days, space().currency) == ("New name", 400, "EUR")
 
 
 def test_all_or_nothing(owner: Person, space: Callable[[], Space], space_id: int) -> None:

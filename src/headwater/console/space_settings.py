@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
+import msgspec
 from starlette.responses import Response
 
 from headwater.console.flash import FlashMessage
@@ -25,6 +26,7 @@ from headwater.spaces.spaces import change_space
 
 ROUTES = SpacePages("/settings")
 
+_SHOWN = "shown"
 OPERATORS = ("subscription",)
 OFFERED = tuple(key for key in SETTINGS if key not in (*OPERATORS, *HOST_LISTS))
 
@@ -53,8 +55,9 @@ async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
     _refuse,
 )
 async def post_settings(visit: PageVisit) -> FlashMessage:
-    before = as_typed(visit.space)
-    changed_values = {key: value for key, value in _typed(visit).items() if value != before[key]}
+    before, shown = as_typed(visit.space), _read_shown(visit)
+    typed = {key: value for key, value in _typed(visit).items() if value != shown.get(key, "")}
+    changed_values = {key: value for key, value in typed.items() if value != before[key]}
     changes = read_changes(changed_values)
     if not changed_values:
         return FlashMessage.NOTHING_CHANGED
@@ -71,6 +74,16 @@ def _typed(visit: PageVisit) -> dict[str, str]:
     return {key: value.strip() for key, value in visit.form.pairs if key in fields}
 
 
+def _read_shown(visit: PageVisit) -> dict[str, str]:
+    """Return the settings that the form was opened with, because a setting that another form has changed
+    since then must not return to its old value. Without them, return the current ones.
+    """
+    try:
+        return msgspec.json.decode(visit.form.text(_SHOWN), type=dict[str, str])
+    except msgspec.DecodeError:
+        return as_typed(visit.space)
+
+
 def _text(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(map(str, value))  # type: ignore[reportUnknownArgumentType]
@@ -82,8 +95,10 @@ def _text(value: Any) -> str:
 
 
 def _page(visit: PageVisit, typed: dict[str, str], status: int = 200, **values: Any) -> Response:
+    settings = {key: value for key, value in as_typed(visit.space).items() if value}
     common: dict[str, Any] = {
         "typed": as_typed(visit.space) | typed,
+        "shown": visit.form.text(_SHOWN) or msgspec.json.encode(settings).decode(),
         "zones": sorted(zone_names()),
         "custom_events": CUSTOM_EVENTS,
         "profile_fields": SLOT_NAMES,
