@@ -313,6 +313,13 @@ def test_what_was_typed_returns_to_its_own_form(
     page.wait_for_url(visitor.base_url + report)
     expect(name).to_have_value("a week")
     expect(name).to_be_visible()
+    visitor.goto(f"/console/spaces/{stage.space_id}/orders/imports/new")
+    page.get_by_label("Contacts").check()
+    csv = {"name": "people.csv", "mimeType": "text/csv", "buffer": b"email\na@example.com\n"}
+    page.locator("[type=file]").set_input_files([csv])
+    submit_without_session(page, "Upload", user)
+    expect(page.get_by_label("Contacts")).to_be_checked()
+    expect(page.get_by_text("Choose the file again")).to_be_visible()
 
 
 def test_the_first_wrong_field_has_the_focus(visit: Callable[..., Visit], user: User, space_id: int) -> None:

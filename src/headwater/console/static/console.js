@@ -92,7 +92,10 @@ function restore(unsent) {
       else if (field.value === value) field.checked = ticked;
     }
   }
-  if (form) announce("Nothing was saved, because you had to log in or confirm it first. Your input is here again: submit it once more.", "note");
+  const rest = form?.querySelector("[type=file]")
+    ? "Choose the file again; the rest of your input is here."
+    : "Your input is here again: submit it once more.";
+  if (form) announce(`Nothing was saved, because you had to log in or confirm it first. ${rest}`, "note");
 }
 
 // Submit a form once, even if its button is pressed repeatedly.
