@@ -16,6 +16,8 @@ class Tab(Struct, frozen=True):
     query: str = ""
     """Choices that make it another tab of the same page."""
     permission: Permission = Permission.READ
+    has_period: bool = False
+    """Its figures are of a period, which links between such tabs keep."""
 
     @property
     def link(self) -> str:
@@ -42,23 +44,23 @@ ORDERS = Tab("Orders", "/events")
 ALL_EVENTS = Tab("All events", "/events", query="conversion=any")
 
 ENTRIES = (
-    Entry("Overview", "M2 8 8 2.5 14 8M4 6.5V13.5H12V6.5", (Tab("Overview", ""),)),
+    Entry("Overview", "M2 8 8 2.5 14 8M4 6.5V13.5H12V6.5", (Tab("Overview", "", has_period=True),)),
     Entry(
         "Channels",
         "M2.5 13.5V9M6.2 13.5V5M9.8 13.5V7.5M13.5 13.5V2.5",
         (
-            Tab("Performance", "/channels"),
-            Tab("Models", "/models"),
-            Tab("Journeys", "/paths"),
-            Tab("Post-purchase survey", "/self-reported"),
+            Tab("Performance", "/channels", has_period=True),
+            Tab("Models", "/models", has_period=True),
+            Tab("Journeys", "/paths", has_period=True),
+            Tab("Post-purchase survey", "/self-reported", has_period=True),
         ),
     ),
     Entry(
         "Ads",
         "M2.5 6.5V9.5H5L11.5 13V3L5 6.5ZM13.5 6.5V9.5",
         (
-            Tab("Performance", "/campaigns"),
-            Tab("Platform comparison", "/ads/comparison"),
+            Tab("Performance", "/campaigns", has_period=True),
+            Tab("Platform comparison", "/ads/comparison", has_period=True),
             Tab("Ad spend data", "/spend"),
         ),
     ),

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Any
+from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
@@ -158,6 +159,7 @@ def render(
         "more_pages": MORE_PAGES,
         "find_place": find_place,
         "page_tab": None,
+        "period_query": _write_period(request),
         "folded": "folded" in request.cookies,
     }
     values["errors"] = _Refusals(values.get("errors", {}))
@@ -171,6 +173,11 @@ def render(
     if hasattr(request.state, "new_guest"):
         set_cookie(request, response, "guest", request.state.new_guest)
     return response
+
+
+def _write_period(request: Request) -> str:
+    names = ("period", "start_date", "end_date")
+    return urlencode([pair for pair in request.query_params.multi_items() if pair[0] in names])
 
 
 class _Refusals(dict[str, list[str]]):
