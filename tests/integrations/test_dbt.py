@@ -261,6 +261,26 @@ def test_every_model_and_column_is_described(warehouse: Warehouse) -> None:
     assert [name for name in MODELS if f"`{name}`" not in readme] == []
 
 
+def test_the_address_of_scheduled_exports_finds_every_folder(tmp_path: Path) -> None:
+    readme = (PACKAGE / "README.md").read_text()
+    (address,) = re.findall(r"`s3://bucket/(\S+)`", readme)
+    parts = {
+        "events": ["events/date=2026-05-01", "events/date=2026-05-02"],
+        "credits": [f"credits-{number}/date=2026-05-01" for number in (1, 2)],
+        "contacts": ["contacts"],
+        "companies": ["companies"],
+    }
+    with duckdb.connect() as connection:
+        for folder in chain.from_iterable(parts.values()):
+            (tmp_path / "space=7" / folder).mkdir(parents=True)
+            path = tmp_path / "space=7" / folder / "part-0001.parquet"
+            connection.execute(f"COPY (SELECT '{folder}' AS folder) TO '{path}'")
+        for name, folders in parts.items():
+            files = f"{tmp_path}/{address.format(name=name)}"
+            rows = connection.execute(f"SELECT folder FROM read_parquet('{files}') ORDER BY folder")
+            assert [row[0] for row in rows.fetchall()] == folders
+
+
 def test_the_export_script_requests_every_source_once(tmp_path: Path) -> None:
     (tmp_path / "headwater").write_text(
         '#!/bin/sh\necho "$@" >> calls\n'
