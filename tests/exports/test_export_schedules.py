@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import gzip
 import json
 from collections.abc import Iterable
@@ -213,6 +214,31 @@ def test_fewer_files_than_before_leave_none_behind(stage: Stage, exports: Export
     run(stage, exports)
     assert sorted(folder.iterdir()) == files[:1]
     assert runs(exports, export_schedule["id"])[0]["files"] == 1
+
+
+def test_an_interrupted_run_leaves_no_files_that_the_next_does_not_write(
+    stage: Stage, exports: Exports, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    contact_id = stage.contact()
+    for _ in range(1001):
+        stage.event(contact_id, event_time=moment(YESTERDAY))
+    schedule(exports, table="events", start_date=f"{YESTERDAY}", rows_per_file=1000, **PLAIN)
+
+    def fail(*_: object) -> None:
+        raise OSError(errno.EIO, "lost")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(worker.ExportAttempt, "hand_over", fail)
+        run(stage, exports)
+    folder = exports.storage.folder / f"space={stage.space_id}" / "events" / f"date={YESTERDAY}"
+    assert len(ids(folder)) == 1001
+    stage.connection.execute(
+        "DELETE FROM events WHERE id IN (SELECT id FROM events WHERE space_id = %s LIMIT 2)",
+        (stage.space_id,),
+    )
+    run(stage, exports)
+    assert len(ids(folder)) == 999
+    assert [path.name for path in folder.iterdir()] == ["part-0001.ndjson"]
 
 
 def test_contacts_are_written_whole_and_again_without_who_was_erased(stage: Stage, exports: Exports) -> None:

@@ -117,6 +117,12 @@ def add_part(connection: Connection[Any], job: ClaimedJob, parts: int) -> bool:
     return connection.execute(queries["add_part"], _lease_values(job) | {"parts": parts}).rowcount == 1
 
 
+def announce_parts(connection: Connection[Any], job: ClaimedJob, part_rows: list[int]) -> bool:
+    """Record the files that will be moved into the job's folder. Returns False if the lease is lost."""
+    values = _lease_values(job) | {"lease": LEASE, "part_rows": part_rows}
+    return connection.execute(queries["announce_parts"], values).rowcount == 1
+
+
 def complete(connection: Connection[Any], job: ClaimedJob, part_rows: list[int]) -> bool:
     """Record the rows of each file. Returns False if the lease is lost."""
     values = _lease_values(job) | {"done": sum(part_rows), "part_rows": part_rows}

@@ -58,6 +58,15 @@ UPDATE exports x
 SET parts = %(parts)s
 WHERE x.space_id = %(space_id)s AND x.id = %(export_id)s AND x.lease = %(token)s;
 
+-- name: announce_parts
+-- Before files are moved into the folder of a schedule: whatever interrupts it, the next run removes those that
+-- it no longer writes.
+UPDATE exports x
+SET leased_until = now() + %(lease)s,
+    part_rows = CASE WHEN cardinality(x.part_rows) > cardinality(%(part_rows)s::bigint[]) THEN x.part_rows
+                     ELSE %(part_rows)s END
+WHERE x.space_id = %(space_id)s AND x.id = %(export_id)s AND x.lease = %(token)s;
+
 -- name: complete
 UPDATE exports x
 SET status = 'completed', completed_at = now(), rows_done = %(done)s, part_rows = %(part_rows)s,

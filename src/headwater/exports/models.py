@@ -37,7 +37,7 @@ class ExportJob(Struct, frozen=True):
     error: str | None
     file: str | None
     part_rows: list[int] | None
-    """The rows of each file, once completed."""
+    """The rows of each file, once completed or in the folder of a schedule."""
     rows_per_file: int | None
 
     def files(self) -> list[tuple[str, int]]:
@@ -59,7 +59,7 @@ class ClaimedJob(Struct, frozen=True):
     folder: str | None = None
     """For a scheduled run: the folder for its files."""
     former_parts: int = 0
-    """The number of files from an earlier run."""
+    """The most files that earlier attempts may have left in it."""
 
     def names(self, number: int) -> tuple[str, str]:
         """Return a file's name, numbered from 1, and its name for saving."""

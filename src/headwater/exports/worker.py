@@ -54,7 +54,7 @@ def _attempt(connection: Connection[Any], storage: Storage, url: str, job: Claim
         with attempt.renewal:
             part_rows = _write(connection, storage, url, attempt)
         failpoint("export_before_complete")
-        attempt.move_to_folder(connection, storage)
+        attempt.move_to_folder(connection, storage, part_rows)
         attempt.hand_over(connection, part_rows)
         attempts.labels("completed").inc()
     except StopRequested:
@@ -116,12 +116,12 @@ class ExportAttempt:
             raise LeaseLostError
         self.parts = number
 
-    def move_to_folder(self, connection: Connection[Any], storage: Storage) -> None:
+    def move_to_folder(self, connection: Connection[Any], storage: Storage, part_rows: list[int]) -> None:
         """Replace the files of a schedule's last run. Raises LeaseLostError."""
         job = self.job
         if job.folder is None:
             return
-        if not jobs.renew(connection, job, self._rows_done, self.total):
+        if not jobs.announce_parts(connection, job, part_rows):
             raise LeaseLostError
         extension = job.request.form.extension
         for number, file in enumerate(part_names(job.file, self.parts), 1):
