@@ -212,7 +212,7 @@ def _headwater(shared: Services, database_url: str) -> Headwater:
         inbox=inbox,
         hits=Inbox(database_url, REPORTING),
         ignored=IgnoredNames(database),
-        readiness=Shared(partial(takes_writes, database_url), READY_SECONDS),
+        readiness=Shared(partial(takes_writes, database), READY_SECONDS),
         backlog=Shared(partial(read_backlog, database, figures)),
         clients=ClientDirectory(database, hosted),
         assistants=SpaceEndpoint(mcp_services, settings.brand),

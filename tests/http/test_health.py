@@ -5,12 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from urllib.parse import urlsplit
 
 import httpx
 import psycopg
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
+from psycopg.sql import SQL, Identifier
 
+from headwater import app
 from headwater.base.settings import Settings
 from headwater.intake.inbox import probe
 from tests.conftest import Running, run_application
@@ -156,6 +159,25 @@ def test_many_who_ask_at_a_time_share_one_trial(server: Running, monkeypatch: py
         answers = list(pool.map(lambda _: is_ready(server.base_url), range(160)))
     assert all(answers)
     assert len(opened_urls) <= 40  # one per second, however slow this machine is
+
+
+def test_it_is_ready_while_only_existing_connections_are_served(
+    database_url: str, young_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At PostgreSQL's limit of connections, events are still stored."""
+    monkeypatch.setattr(app, "READY_SECONDS", 0.0)
+    running = run_application(Settings(secret_key="test" * 8), young_url)
+    allow = SQL("ALTER DATABASE {} ALLOW_CONNECTIONS {}")
+    name = Identifier(urlsplit(young_url).path[1:])
+    with psycopg.connect(database_url, autocommit=True) as server:
+        wait_until(lambda: is_ready(running.base_url))
+        server.execute(allow.format(name, SQL("false")))
+        with pytest.raises(psycopg.OperationalError):
+            psycopg.connect(young_url)
+        is_still_ready = is_ready(running.base_url)
+        server.execute(allow.format(name, SQL("true")))
+    running.stop()
+    assert is_still_ready
 
 
 def test_it_is_not_ready_while_no_event_could_be_stored(

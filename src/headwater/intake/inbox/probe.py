@@ -1,8 +1,12 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 
-from headwater.database.pool import UNAVAILABLE, bounded, connect
+from psycopg import AsyncConnection
+
+from headwater.database.pool import UNAVAILABLE, Database, bounded, connect
 from headwater.database.queries import Queries
 
 queries = Queries(__name__, "probe.sql")
@@ -11,14 +15,11 @@ SECONDS = 2.0
 BYTES = 1_000
 
 
-async def takes_writes(url: str) -> bool:
-    """Return whether an event can be stored.
-
-    Uses a connection outside the pool, which may be busy, and stores nothing.
-    """
+async def takes_writes(database: Database) -> bool:
+    """Return whether an event can be stored. Stores nothing."""
     row = {"space_id": 0, "id": -secrets.randbits(40), "payload": secrets.token_hex(BYTES)}
     try:
-        async with await connect(url) as connection:
+        async with _open(database) as connection:
             with bounded(connection, SECONDS):
                 async with connection.transaction(force_rollback=True):
                     await connection.execute(queries["try_write"], row)
@@ -26,3 +27,20 @@ async def takes_writes(url: str) -> bool:
     except UNAVAILABLE:
         return False
     return True
+
+
+@asynccontextmanager
+async def _open(database: Database) -> AsyncGenerator[AsyncConnection]:
+    """Yield a connection outside the pool, which may be busy. If the server accepts no more connections,
+    yield one of the pool's, because events are still stored over those.
+    """
+    try:
+        connection = await connect(database.url)
+    except UNAVAILABLE:
+        connection = None
+    if connection is None:
+        async with database.connection(SECONDS) as pooled_connection:
+            yield pooled_connection
+    else:
+        async with connection:
+            yield connection
