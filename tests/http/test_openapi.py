@@ -109,6 +109,17 @@ def statuses(operation: Operation) -> set[int]:
     return OF_ALL | {status for status, applies in rules.items() if applies}
 
 
+def test_answers_in_csv_are_in_it(document: dict[str, Any]) -> None:
+    with_csv = {
+        path
+        for _, path, operation in operations(document)
+        for status, response in operation["responses"].items()
+        if status == "200" and "text/csv" in response["content"]
+    }
+    reports = {path for path in document["paths"] if path.startswith(f"{API}/reports")}
+    assert with_csv == reports
+
+
 def test_every_reference_leads_somewhere(document: dict[str, Any]) -> None:
     references = set(re.findall(r'"\$ref": "#/components/(\w+)/(\w+)"', json.dumps(document)))
     assert references

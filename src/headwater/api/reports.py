@@ -167,6 +167,7 @@ OPERATIONS = (
         limit=RateLimit("get_report", 30),
         parameters=[*(parameter.openapi() for parameter in PARAMETERS), filters.DOCUMENTATION],
         answer=Report,
+        text_types=(CSV,),
         handler=get_report,
     ),
     Operation(
@@ -179,6 +180,7 @@ OPERATIONS = (
         limit=RateLimit("get_paths", 30),
         parameters=[*(parameter.openapi() for parameter in PATHS_PARAMETERS), filters.DOCUMENTATION],
         answer=PathReport,
+        text_types=(CSV,),
         handler=get_paths,
     ),
     Operation(
@@ -191,6 +193,7 @@ OPERATIONS = (
         limit=RateLimit("get_spend_report", 30),
         parameters=[parameter.openapi() for parameter in SPEND_PARAMETERS],
         answer=AdSpendReport,
+        text_types=(CSV,),
         handler=get_spend_report,
     ),
     Operation(
@@ -203,6 +206,7 @@ OPERATIONS = (
         limit=RateLimit("get_platform_comparison", 30),
         parameters=[parameter.openapi() for parameter in COMPARISON_PARAMETERS],
         answer=PlatformComparison,
+        text_types=(CSV,),
         handler=get_platform_comparison,
     ),
     Operation(
@@ -215,6 +219,7 @@ OPERATIONS = (
         limit=RateLimit("get_spend_changes", 30),
         parameters=[parameter.openapi() for parameter in SPEND_CHANGES_PARAMETERS],
         answer=SpendReportChanges,
+        text_types=(CSV,),
         handler=get_spend_changes,
     ),
     Operation(
@@ -227,6 +232,7 @@ OPERATIONS = (
         limit=RateLimit("get_cohorts", 30),
         parameters=[parameter.openapi() for parameter in COHORT_PARAMETERS],
         answer=CohortReport,
+        text_types=(CSV,),
         handler=get_cohorts,
     ),
     Operation(
@@ -239,6 +245,7 @@ OPERATIONS = (
         limit=RateLimit("get_changes", 30),
         parameters=[*(parameter.openapi() for parameter in CHANGES_PARAMETERS), filters.DOCUMENTATION],
         answer=ReportChanges,
+        text_types=(CSV,),
         handler=get_changes,
     ),
     Operation(
@@ -251,6 +258,7 @@ OPERATIONS = (
         limit=RateLimit("list_credits", 30),
         parameters=[*(parameter.openapi() for parameter in CREDITS_PARAMETERS), filters.DOCUMENTATION],
         answer=CreditPage,
+        text_types=(CSV,),
         handler=list_credits,
     ),
 )

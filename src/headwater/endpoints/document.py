@@ -120,7 +120,11 @@ def _parameter(parameter: PathParameter) -> Schema:
 
 def _responses(operation: Operation) -> Schema:
     common_members = {"headers": operation.headers, "links": operation.links}
-    responses = {operation.status: common_members | _describe_answer(operation.answer)}
+    answer = _describe_answer(operation.answer)
+    if operation.text_types:
+        texts = {media_type: {"schema": TEXT} for media_type in operation.text_types}
+        answer = {**answer, "content": {**answer["content"], **texts}}
+    responses = {operation.status: common_members | answer}
     if operation.conflict is not None:
         responses[CONFLICT] = _describe_answer(operation.conflict)
     shared_statuses = sorted({*operation.error_statuses(), *OF_ANY_REQUEST})

@@ -63,6 +63,8 @@ class Operation:
     status: int = 200
     answer: type[Struct] | Schema
     """The answer's type, or an OpenAPI response."""
+    text_types: Sequence[str] = ()
+    """Other media types of the answer, for requests that accept them."""
     headers: Schema = field(default_factory=Schema)
     """Headers of the answer besides the rate limit's."""
     links: Schema | None = None
