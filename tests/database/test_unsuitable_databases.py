@@ -32,12 +32,33 @@ def test_another_encoding(url: str) -> None:
         migrate(url)
 
 
-def test_a_database_that_takes_no_writes(young_url: str) -> None:
-    with psycopg.connect(young_url, autocommit=True) as connection:
+def make_read_only(url: str) -> None:
+    with psycopg.connect(url, autocommit=True) as connection:
         name = Identifier(connection.info.dbname)
         connection.execute(SQL("ALTER DATABASE {} SET default_transaction_read_only = on").format(name))
+
+
+def test_a_database_that_takes_no_writes(young_url: str) -> None:
+    make_read_only(young_url)
     with pytest.raises(MigrationError, match="default_transaction_read_only"):
         migrate(young_url)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["space", "create", "--name", "Shop"], ["user", "log-out", "--all"], ["secret-key", "renew"]],
+)
+def test_a_change_by_a_command_is_refused_with_the_reason(
+    young_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str], arguments: list[str],
+) -> None:  # fmt: skip
+    make_read_only(young_url)
+    monkeypatch.setenv("HEADWATER_DATABASE_URL", young_url)
+    monkeypatch.setenv("HEADWATER_DATA_DIR", str(tmp_path))
+    monkeypatch.setenv("HEADWATER_SECRET_KEY", "test" * 8)
+    monkeypatch.setenv("HEADWATER_FORMER_SECRET_KEY", "past" * 8)
+    assert main(arguments) == 2
+    assert "default_transaction_read_only" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", ["migrate", "serve", "api", "worker"])

@@ -12,7 +12,7 @@ from headwater.base.settings import Settings
 from headwater.database.cluster.presence import OtherNodeError, require_first_node
 from headwater.database.embedded import Embedded, EmbeddedError
 from headwater.database.installation import UnfinishedRestoreError, require_finished
-from headwater.database.suitability import POOLED, shares_sessions
+from headwater.database.suitability import ON_READ_ONLY, POOLED, READ_ONLY, shares_sessions
 from headwater.http.errors import Invalid, Problem, list_rules
 from headwater.operations.terminal.failure import Failure
 
@@ -61,6 +61,8 @@ def explain_failures(settings: Settings) -> Generator[None]:
         raise Failure(error.message) from None
     except psycopg.errors.DiskFull as error:
         raise Failure(f"the database's disk is full ({error.diag.message_primary})") from None
+    except psycopg.errors.ReadOnlySqlTransaction:
+        raise Failure(f"{READ_ONLY}: {ON_READ_ONLY}") from None
     except psycopg.OperationalError as error:
         raise Failure(_unreachable(settings, error)) from None
     except (psycopg.errors.UndefinedTable, psycopg.errors.UndefinedColumn):
