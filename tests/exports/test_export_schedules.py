@@ -284,6 +284,18 @@ def test_a_run_that_failed_says_why_and_is_tried_with_the_next(stage: Stage, exp
     assert (state["failed"], state["message"]) == (0, None)
 
 
+def test_a_run_without_a_trained_model_says_how_to_train_one(stage: Stage, exports: Exports) -> None:
+    selection = {"sources": ["email"], "event_names": ["purchase"], "attribution_window": 30}
+    export_schedule = schedule(
+        exports, table="events", start_date=f"{YESTERDAY}", attribution_model="markov", **selection, **PLAIN
+    )
+    run(stage, exports)
+    request = {"whole_range": True, "attribution_model": "markov", **selection}
+    refusal = exports.api.send("POST", "/events/exports", json=request)
+    assert refusal.status_code == 422
+    assert runs(exports, export_schedule["id"])[0]["message"] == refusal.json()["message"]
+
+
 async def _alerts(url: str, space_id: int) -> list[Alert]:
     async with await psycopg.AsyncConnection.connect(url) as connection:
         return await list_problems(connection, space_id)
