@@ -38,7 +38,17 @@ CREATE TABLE IF NOT EXISTS headwater.contacts (
     name text,
     phone text,
     location text,
-    emails text[]
+    emails text[],
+    profile_field_1 text, profile_field_2 text, profile_field_3 text,
+    profile_field_4 text, profile_field_5 text, profile_field_6 text,
+    profile_field_7 text, profile_field_8 text, profile_field_9 text,
+    profile_field_10 text, profile_field_11 text, profile_field_12 text,
+    profile_field_13 text, profile_field_14 text, profile_field_15 text,
+    profile_field_16 numeric, profile_field_17 numeric, profile_field_18 numeric,
+    profile_field_19 numeric, profile_field_20 numeric, profile_field_21 numeric,
+    profile_field_22 numeric, profile_field_23 numeric, profile_field_24 numeric,
+    profile_field_25 numeric, profile_field_26 text, profile_field_27 text,
+    profile_field_28 text, profile_field_29 text, profile_field_30 text
 );
 CREATE TABLE IF NOT EXISTS headwater.companies (
     id bigint PRIMARY KEY,

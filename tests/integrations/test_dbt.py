@@ -12,13 +12,14 @@ import random
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
-from datetime import timedelta
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
 from decimal import Decimal
 from itertools import chain
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import duckdb
 import psycopg
@@ -27,6 +28,9 @@ import yaml
 from jinja2 import Environment, StrictUndefined
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
+from headwater.database.json_lines import LineColumn
+from headwater.people.companies.export_lines import COLUMNS as COMPANY_COLUMNS
+from headwater.people.contacts.export_lines import COLUMNS as CONTACT_COLUMNS
 from headwater.sources.catalogue import LISTED_SOURCES
 from tests.support.exports import Exports
 from tests.support.factories import NOON, Stage
@@ -101,6 +105,10 @@ def fill(stage: Stage) -> None:
                 (stage.space_id, currency, moment.date(), currency is not None),
             )
     stage.company(name="Acme")
+    stage.contact(
+        created_at=NOON, profile_field_1="gold", profile_field_16="12.5",
+        profile_field_26=datetime(2026, 3, 4, tzinfo=ZoneInfo(ZONE)),
+    )  # fmt: skip
 
 
 def put_rates(api: Api) -> None:
@@ -167,6 +175,26 @@ def postgres_url(stage: Stage, exports: Exports, tmp_path: Path, young_url: str)
             cwd=tmp_path, check=True, timeout=60,
         )  # fmt: skip
     return young_url
+
+
+@pytest.mark.parametrize(
+    ("table", "columns"), [("contacts", CONTACT_COLUMNS), ("companies", COMPANY_COLUMNS)]
+)
+def test_postgresql_has_every_column_of_an_export(
+    postgres_url: str, table: str, columns: Sequence[LineColumn]
+) -> None:
+    with psycopg.connect(postgres_url) as connection:
+        cursor = connection.execute(f"SELECT * FROM headwater.{table} LIMIT 0")
+        assert [column.name for column in cursor.description or ()] == [column.name for column in columns]
+
+
+def test_postgresql_has_the_profile_fields(postgres_url: str) -> None:
+    with psycopg.connect(postgres_url) as connection:
+        rows = connection.execute(
+            "SELECT profile_field_1, profile_field_16, profile_field_26 FROM headwater.contacts"
+            " WHERE profile_field_1 IS NOT NULL"
+        ).fetchall()
+    assert rows == [("gold", Decimal("12.5"), "2026-03-04")]
 
 
 Warehouse = duckdb.DuckDBPyConnection | psycopg.Connection
