@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -102,6 +103,24 @@ def test_a_file_that_cannot_be_written(
     assert run(stage, "events", *DAY, output=output) == 2
     assert str(output) in capsys.readouterr().err
     assert (tmp_path / "file").read_text() == "kept"
+
+
+def test_a_pipe_is_not_replaced(stage: Stage, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Such as /dev/stdout, by root."""
+    output = tmp_path / "pipe"
+    os.mkfifo(output)
+    assert run(stage, "events", *DAY, output=output) == 2
+    assert str(output) in capsys.readouterr().err
+    assert output.is_fifo()
+
+
+def test_a_link_is_followed(stage: Stage, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    output = tmp_path / "link"
+    output.symlink_to(tmp_path / "file")
+    assert run(stage, "events", *DAY, output=output) == 0
+    assert output.is_symlink()
+    assert output.samefile(tmp_path / "file")
 
 
 def test_a_space_that_is_not_there(stage: Stage, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

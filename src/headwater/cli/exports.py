@@ -54,7 +54,7 @@ ROWS_PER_FILE = Option("--rows-per-file", metavar="N", help="split into several 
 def export(kind: str, settings: Settings, arguments: Namespace) -> int:
     request = asyncio.run(_read_request(kind, settings, arguments))
     url = database_url(settings)
-    target = Path(arguments.output).absolute()
+    target = _choose_target(Path(arguments.output))
     with explain_failures(settings), psycopg.connect(url, connect_timeout=5) as connection:
         try:
             rows = _write(connection, arguments.space, request, target)
@@ -178,6 +178,13 @@ def _choose_format(arguments: Namespace) -> FileForm:
     if format_ is Format.PARQUET and is_gzip:
         raise Failure("--output must not end in .gz: Parquet is compressed inside")
     return FileForm(format_, is_gzip)
+
+
+def _choose_target(path: Path) -> Path:
+    """Follow links. Raises Failure for a pipe or device, which the complete file would replace."""
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise Failure(f"{path} is not a file: name one with --output")
+    return path.resolve()
 
 
 def _write(
