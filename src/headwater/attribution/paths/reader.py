@@ -35,6 +35,10 @@ queries = Queries(__name__, "reader.sql")
 
 MAX_LIVE_EVENTS = 10_000
 """Events read from the tables at once."""
+MAX_COPIED_TOUCHES = 1_000_000
+"""Touches copied for the cache, which takes no more of a day. A contact's events share their touches, so the
+copies of one contact with 30,000 events would take gigabytes.
+"""
 SEGMENTS_AT_ONCE = 8
 
 log = structlog.get_logger()
@@ -198,7 +202,7 @@ class PathReader:
             ids_by_day = [scan.pending[day].event_ids for day in missing_days]
             live_paths = await self.read_live(np.concatenate(ids_by_day))
             paths.append(live_paths)
-            if scan.has_versions:
+            if scan.has_versions and live_paths[Column.LENGTHS].sum() <= MAX_COPIED_TOUCHES:
                 for day, paths_of_day in zip(missing_days, _split(ids_by_day, live_paths), strict=True):
                     cache.put(keys[day], paths_of_day)
         return PathData.join(paths)
