@@ -17,8 +17,7 @@ class Format(StrEnum):
 class ParquetMissingError(Exception):
     """Parquet was requested, and its package is not installed."""
 
-    def __init__(self) -> None:
-        super().__init__("Parquet needs the package headwater[parquet], which is not installed.")
+    message = "Parquet needs the package headwater[parquet], which is not installed."
 
 
 @dataclass(frozen=True)

@@ -146,9 +146,7 @@ def explain_failure(error: Exception) -> str:
         return f"The object store refused the file ({type(error).__name__})."
     if isinstance(error, OSError):
         return f"Export files cannot be written ({error.strerror or type(error).__name__})."
-    if isinstance(error, ParquetMissingError):
-        return f"{error}"
-    if isinstance(error, Problem):  # without a trained model
+    if isinstance(error, ParquetMissingError | Problem):
         return error.message
     if isinstance(error, psycopg.OperationalError):
         return "The database was unavailable."
