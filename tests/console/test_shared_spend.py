@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import httpx
@@ -138,11 +138,14 @@ def test_a_message_of_cohorts_counts_the_earlier_months(
     stage: Stage, space_id: int, database_url: str
 ) -> None:
     order(stage, "email", "10", days=430)
+    now = datetime.now(UTC)
+    first_order = now - timedelta(days=430)
+    months = 12 * (now.year - first_order.year) + now.month - first_order.month + 1
     table = send(database_url, space_id, "/cohorts", "period=last+1000+days", MONTHLY).table
     assert table is not None
     (first, *_), *_, (last, *_) = table.rows
     assert len(table.rows) == 1 + 12 + 1
-    assert first in {"2 more rows", "3 more rows"}
+    assert first == f"{months - 12} more rows"
     assert last == "All"
 
 
