@@ -7,6 +7,7 @@ from datetime import timedelta
 import psycopg
 import pytest
 
+from headwater.assistants.mcp.tools import contacts as contact_tools
 from headwater.people.contacts import queries as contact_queries
 from tests.mcp.assistants import Assistant, tool_rows
 from tests.support.factories import NOON, Stage
@@ -67,6 +68,16 @@ def test_lists_are_those_of_the_api(assistant: Assistant, stage: Stage, api: Api
     selection = assistant.call("list_contacts", email=["ada1@example.com", "ada2@example.com"])
     assert [row["email"] for row in selection["rows"]] == ["ada2@example.com", "ada1@example.com"]
     assert assistant.call("list_contacts")["total"] == 3
+
+
+def test_contacts_are_counted_up_to_a_limit(
+    assistant: Assistant, stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(contact_tools, "MOST_COUNTED", 2)
+    for number, is_more in ((1, False), (2, False), (3, True)):
+        ada(stage, f"{number}")
+        answer = assistant.call("list_contacts")
+        assert (answer["total"], answer["total_is_more"]) == (min(number, 2), is_more)
 
 
 def test_contacts_are_found_by_name(
