@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import product
@@ -91,6 +92,7 @@ def test_existing_users_are_linked(desk: Desk, connection: psycopg.Connection, s
     assert f'href="/login/sso/{fake.name}?next=/console/account"' in browser.get("/console/account").text
     desk.sign_in(fake, browser)
     page = browser.get("/console/account").text
+    assert f'href="/login/sso/{fake.name}?' not in page
     assert "Grace" in page
     assert "Change password" in page  # which still works
     assert read_role(connection, space_id, fake) == "viewer"  # they are not new users
@@ -139,6 +141,17 @@ def test_an_address_that_was_given_to_another_person(desk: Desk) -> None:
     desk.sign_in(fake)
     fake.account["sub"] = "the successor"
     check_refusal(desk.sign_in(fake), SsoReason.LINKED_TO_ANOTHER)
+
+
+def test_an_address_of_a_linked_user_with_a_password(desk: Desk) -> None:
+    """The advice to log in with the password once would lead to the same refusal."""
+    user, fake = desk.accounts.user(f"{secrets.token_hex(6)}@{DOMAIN}"), desk.make()
+    fake.account["email"] = user.email
+    browser = log_in_with_password(desk, user)
+    desk.sign_in(fake, browser)
+    fake.account["sub"] = "the successor"
+    check_refusal(desk.sign_in(fake), SsoReason.LINKED_TO_ANOTHER)
+    check_refusal(desk.sign_in(fake, browser), SsoReason.LINKED_TO_ANOTHER)
 
 
 def test_a_disabled_user(desk: Desk, connection: psycopg.Connection) -> None:

@@ -33,6 +33,7 @@ from headwater.spaces.accounts.tokens import list_own_tokens
 from headwater.spaces.accounts.users import change_name, change_password, fetch_user, lock_unchanged
 from headwater.spaces.factors.factors import FactorRefused, count_recovery_codes, has_authenticator
 from headwater.spaces.factors.passkeys import find_relying_party, list_passkeys
+from headwater.spaces.sso.identities import list_linked_providers
 
 PATH = "/console/account"
 
@@ -118,6 +119,7 @@ async def _page(
         authenticator = await has_authenticator(connection, visitor.user.id)
         passkeys = await list_passkeys(connection, visitor.user.id)
         ways = await load_login_ways(connection)
+        linked_providers = await list_linked_providers(connection, visitor.user.id)
     common: dict[str, Any] = {
         "name": user.name,
         "sessions": read_list_page(request, sessions, lambda session: session.device),
@@ -130,6 +132,7 @@ async def _page(
         "recovery_codes": recovery_codes,
         "takes_password": user.password_hash is not None and ways.takes_password(user.id),
         "providers": ways.providers,
+        "linked_providers": linked_providers,
         "errors": errors or {},
     }
     return render(request, "account.html", status=status, **(common | values))

@@ -119,12 +119,10 @@ async def admit(
     else:
         existing_user = await find_user(connection, account.email)
         is_new = existing_user is None
-        if existing_user is not None and existing_user.id != logged_in:
-            await _require_no_password(connection, existing_user)
+        if existing_user is not None:
+            await _require_linkable(connection, provider.name, existing_user, logged_in)
         user = existing_user or await create_user(connection, account.email, None, account.name)
-        cursor = await connection.execute(queries["link"], {**link, "user_id": user.id})
-        if cursor.rowcount == 0:
-            raise SsoRefused(SsoReason.LINKED_TO_ANOTHER)
+        await connection.execute(queries["link"], {**link, "user_id": user.id})
     if user.disabled_at is not None:
         raise SsoRefused(SsoReason.ACCOUNT_DISABLED)
     for space_id, granted_role in find_roles(provider.settings.rules, account.groups).items():
@@ -133,13 +131,26 @@ async def admit(
     return Admission(user, is_new, row is None)
 
 
-async def _require_no_password(connection: AsyncConnection, user: User) -> None:
-    """Raise SsoRefused for a user who can log in with a password: another person may have made the user,
-    because invitations verify no address, and would share whatever the account's owner gets.
+async def _require_linkable(
+    connection: AsyncConnection, provider: str, user: User, logged_in: int | None
+) -> None:
+    """Raise SsoRefused for a user with another account of the provider, and for one who can log in with a
+    password but has not: another person may have made the user, because invitations verify no address, and
+    would share whatever the account's owner gets.
     """
+    if provider in await list_linked_providers(connection, user.id):
+        raise SsoRefused(SsoReason.LINKED_TO_ANOTHER)
+    if user.id == logged_in:
+        return
     password_users = [user_id for user_id, _ in await list_password_users(connection)]
     if user.password_hash is not None and (not password_users or user.id in password_users):
         raise SsoRefused(SsoReason.PASSWORD_FIRST)
+
+
+async def list_linked_providers(connection: AsyncConnection, user_id: int) -> frozenset[str]:
+    """Return the names of the providers with an account of the user."""
+    cursor = await connection.execute(queries["linked"], {"user_id": user_id})
+    return frozenset(name for (name,) in await cursor.fetchall())
 
 
 async def unlink(connection: AsyncConnection, provider: str, user_id: int) -> bool:

@@ -11,10 +11,11 @@ RETURNING user_id;
 SELECT user_id FROM sso_identities WHERE provider = %(provider)s AND subject = %(subject)s;
 
 -- name: link
--- One account of a provider for each user: an address that was given to another person leads to nobody else.
 INSERT INTO sso_identities (provider, subject, user_id)
-VALUES (%(provider)s, %(subject)s, %(user_id)s)
-ON CONFLICT (provider, user_id) DO NOTHING;
+VALUES (%(provider)s, %(subject)s, %(user_id)s);
+
+-- name: linked
+SELECT provider FROM sso_identities WHERE user_id = %(user_id)s;
 
 -- name: unlink
 DELETE FROM sso_identities WHERE provider = %(provider)s AND user_id = %(user_id)s;
