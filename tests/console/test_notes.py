@@ -14,6 +14,7 @@ import pytest
 from headwater.console.report_pages.charts import chart_notes
 from headwater.spaces.accounts.roles import Role
 from tests.conftest import Running
+from tests.console.browsing import Forms
 from tests.console.conftest import Person
 from tests.console.test_channels import HOSTILE, order
 from tests.console.test_share_links import share
@@ -70,6 +71,20 @@ def test_it_works(owner: Person, space_id: int) -> None:
     assert "The note is deleted." in owner.browser.fill(note, f"{note}/remove").text
     assert owner.browser.get(note).status_code == 404
     assert 'class="note-line"' not in owner.browser.get(f"{base}{view}").text
+
+
+def test_a_note_that_was_deleted_while_it_was_changed(owner: Person, space_id: int) -> None:
+    """The typed text is offered as a new note."""
+    page = f"/console/spaces/{space_id}/notes"
+    link = re.search(rf'href="({page}/\d+)"', add(owner, space_id, "Relaunch").text)
+    assert link is not None
+    change = owner.browser.form(link[1], f"{link[1]}/change")
+    owner.browser.fill(link[1], f"{link[1]}/remove")
+    answer = owner.browser.send(change, text="Relaunch of the shop")
+    assert answer.status_code == 422
+    new_note = next(form for form in Forms(answer.text).forms if form.action == f"{page}/add")
+    assert dict(new_note.fields)["text"] == "Relaunch of the shop"
+    assert "Relaunch of the shop" in owner.browser.send(new_note).text
 
 
 @pytest.mark.usefixtures("stage")
@@ -177,6 +192,18 @@ def test_roles(person: Callable[..., Person], space_id: int) -> None:
     link = re.search(rf'href="({page}/\d+)"', text)
     assert link is not None
     assert "<form" not in viewer.browser.get(link[1]).text.partition("<main")[2]
+
+
+def test_a_form_of_a_space_that_its_sender_has_left(
+    person: Callable[..., Person], space_id: int, connection: psycopg.Connection
+) -> None:
+    """The page does not say that its address was mistyped: a form has none."""
+    admin, page = person(Role.ADMIN), f"/console/spaces/{space_id}/notes"
+    form = admin.browser.form(page, f"{page}/add")
+    connection.execute("DELETE FROM memberships WHERE user_id = %s", [admin.user.id])
+    answer = admin.browser.send(form, text="Relaunch")
+    assert answer.status_code == 404
+    assert "mistyped" not in answer.text
 
 
 def test_another_space(person: Callable[..., Person], space_id: int, make_space: Callable[..., int]) -> None:

@@ -63,6 +63,10 @@ _TITLES = {
 
 _WRONG_ADDRESS = "This address is not valid"
 """The title for 422 without a form."""
+_RECORD_MISSING = (
+    "What this form changes no longer exists, or you no longer have access to it. The form changed nothing."
+)
+"""The message for 404 after a form: the page was there when the form was opened."""
 _PAGE_MISSING = "There is no page at this address. It was mistyped, or the page was removed."
 _FOR_PEOPLE = {
     make_problem(404).message: _PAGE_MISSING,
@@ -282,7 +286,7 @@ async def show_problem(request: Request, error: Exception) -> Response:
         "error.html",
         status=problem.status,
         title=_title(request, problem.status),
-        message=_FOR_PEOPLE.get(problem.message, problem.message),
+        message=_message(request, problem),
     )
     response.headers.update(problem.headers)
     return response
@@ -300,6 +304,11 @@ def _log_refusal(request: Request, problem: Problem) -> None:
         return
     trusted_proxies = services(request).settings.trusted_proxies
     log_refusal("form_refused", client_address(request.scope, trusted_proxies), **ids)
+
+
+def _message(request: Request, problem: Problem) -> str:
+    message = _FOR_PEOPLE.get(problem.message, problem.message)
+    return _RECORD_MISSING if message == _PAGE_MISSING and request.method == "POST" else message
 
 
 def _title(request: Request, status: int) -> str:

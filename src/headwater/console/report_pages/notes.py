@@ -22,7 +22,7 @@ from headwater.console.report_pages.charts.chart_notes import (
 )
 from headwater.console.report_pages.saved_views import is_address_query
 from headwater.console.visits import PageVisit, Refusal, SentForm, SpacePages, list_form_errors
-from headwater.http.errors import Errors
+from headwater.http.errors import Errors, NotFound
 from headwater.spaces.accounts.roles import Permission
 
 ROUTES = SpacePages("/notes")
@@ -62,9 +62,16 @@ async def _refuse_change(visit: PageVisit, refusal: Refusal) -> Response:
 
 
 @ROUTES.action("/{note_id}/change", _FORM, _refuse_change)
-async def post_change(visit: PageVisit) -> FlashMessage:
+async def post_change(visit: PageVisit) -> FlashMessage | Response:
+    """Offer to add the text as a new note if the note was deleted meanwhile."""
     connection, space_id, form = visit.connection, visit.space.id, visit.form
-    note = await fetch_note(connection, space_id, visit.id("note_id"))
+    try:
+        note = await fetch_note(connection, space_id, visit.id("note_id"))
+    except NotFound:
+        errors: Errors = {
+            "text": ["This note was deleted meanwhile. To keep your text, add it as a new note."]
+        }
+        return await _list_page(visit, visit.typed("day", "text"), errors)
     await change_note(connection, space_id, visit.user_id, note, form.text("day"), form.text("text"))
     return FlashMessage.NOTE_CHANGED
 
