@@ -21,7 +21,7 @@ from headwater.spaces.factors.factors import FactorReason, FactorRefused, use_co
 FAILURES = 10
 WINDOW_SECONDS = 60 * 60
 MESSAGES = {
-    FactorReason.WRONG: "The code is wrong. Check the clock of your phone.",
+    FactorReason.WRONG: "The code is wrong or was used. If an app shows it, check the clock of your phone.",
     FactorReason.WRONG_PASSWORD: "Wrong password.",
     FactorReason.USED_BEFORE: "The code was used before. Wait for the next one.",
     FactorReason.SECRET_UNREADABLE: (
