@@ -315,11 +315,34 @@ def test_what_was_typed_returns_to_its_own_form(
     expect(name).to_be_visible()
     visitor.goto(f"/console/spaces/{stage.space_id}/orders/imports/new")
     page.get_by_label("Contacts").check()
-    csv = {"name": "people.csv", "mimeType": "text/csv", "buffer": b"email\na@example.com\n"}
+    csv = {"name": "people.csv", "mimeType": "text/csv", "buffer": b"email,name\na@example.com,Ann\n"}
     page.locator("[type=file]").set_input_files([csv])
     submit_without_session(page, "Upload", user)
     expect(page.get_by_label("Contacts")).to_be_checked()
     expect(page.get_by_text("Choose the file again")).to_be_visible()
+    page.locator("[type=file]").set_input_files([csv])
+    page.get_by_role("button", name="Upload").click()
+    page.get_by_label("Field of name").select_option("ignored")
+    submit_without_session(page, "Check the file", user)
+    expect(page.get_by_label("Field of name")).to_have_value("")
+    expect(page.get_by_label("Field of email")).to_have_value("email")
+
+
+def test_what_was_typed_returns_to_settings_that_another_has_changed(
+    visit: Callable[..., Visit], user: User, space_id: int, connection: Connection[Any]
+) -> None:
+    visitor = visit()
+    page = visitor.page
+    visitor.log_in(user)
+    visitor.goto(f"/console/spaces/{space_id}/settings")
+    page.get_by_label("Currency").fill("JPY")
+    connection.execute("UPDATE spaces SET name = 'New name' WHERE id = %s", (space_id,))
+    submit_without_session(page, "Save settings", user)
+    expect(page.get_by_label("Currency")).to_have_value("JPY")
+    page.get_by_role("button", name="Save settings").click()
+    expect(page.get_by_text("The settings are saved.")).to_be_visible()
+    expect(page.get_by_label("Currency")).to_have_value("JPY")
+    expect(page.get_by_label("Name", exact=True)).to_have_value("New name")
 
 
 def test_the_first_wrong_field_has_the_focus(visit: Callable[..., Visit], user: User, space_id: int) -> None:

@@ -85,12 +85,13 @@ function restore(unsent) {
     return;
   }
   form?.closest("details")?.setAttribute("open", "");
+  const fields = form ? [...form.elements] : [];
   for (const [name, value, ticked] of form ? unsent.typed : []) {
-    for (const field of form.elements) {
-      if (field.name !== name) continue;
-      if (!isTicked(field)) field.value = value;
-      else if (field.value === value) field.checked = ticked;
-    }
+    const index = fields.findIndex((field) => field.name === name && (!isTicked(field) || field.value === value));
+    if (index < 0) continue;
+    const [field] = fields.splice(index, 1);
+    if (isTicked(field)) field.checked = ticked;
+    else field.value = value;
   }
   const rest = form?.querySelector("[type=file]")
     ? "Choose the file again; the rest of your input is here."
