@@ -95,11 +95,13 @@ def test_bad_options_are_refused(
     assert not output.exists()
 
 
+@pytest.mark.parametrize("name", ["file/out", "n" * 300, "loop/out"])
 def test_a_file_that_cannot_be_written(
-    stage: Stage, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    stage: Stage, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
     (tmp_path / "file").write_text("kept")
-    output = tmp_path / "file" / "out"
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    output = tmp_path / name
     assert run(stage, "events", *DAY, output=output) == 2
     assert str(output) in capsys.readouterr().err
     assert (tmp_path / "file").read_text() == "kept"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from argparse import Namespace
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -54,12 +55,12 @@ ROWS_PER_FILE = Option("--rows-per-file", metavar="N", help="split into several 
 def export(kind: str, settings: Settings, arguments: Namespace) -> int:
     request = asyncio.run(_read_request(kind, settings, arguments))
     url = database_url(settings)
-    target = _choose_target(Path(arguments.output))
     with explain_failures(settings), psycopg.connect(url, connect_timeout=5) as connection:
         try:
+            target = _choose_target(Path(arguments.output))
             rows = _write(connection, arguments.space, request, target)
         except OSError as error:
-            raise Failure(f"{target}: {error.strerror}") from None
+            raise Failure(f"{arguments.output}: {error.strerror}") from None
     further = {"files": len(rows)} if request.rows_per_file else {}
     print_output({"file": str(target), "rows": sum(rows), **further}, as_json=arguments.json)
     return 0
@@ -184,7 +185,7 @@ def _choose_target(path: Path) -> Path:
     """Follow links. Raises Failure for a pipe or device, which the complete file would replace."""
     if path.exists() and not (path.is_file() or path.is_dir()):
         raise Failure(f"{path} is not a file: name one with --output")
-    return path.resolve()
+    return Path(os.path.realpath(path))
 
 
 def _write(
