@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import time
+import tracemalloc
+from datetime import datetime, timedelta
 
 import numpy as np
 import pytest
 
 from headwater.attribution.paths.path_data import Column, PathData
 from headwater.reports.engine import addition
+from headwater.reports.engine.plan import EventConditions, Plan, ReportScope
+from headwater.reports.query import Measure, ReportQuery
 from tests.reports.court import Court
 
 SECONDS = 6
@@ -46,3 +50,29 @@ def test_more_parts_than_events_are_empty() -> None:
     }  # fmt: skip
     parts = PathData(columns, ("purchase",), 1, 2).parts(3)
     assert [(path_data.events, path_data.touches) for path_data in parts] == [(0, 0), (0, 0), (1, 2)]
+
+
+def test_shared_touches_are_not_all_copied_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model that credits each touch has a contact's touches once for each of its events."""
+    monkeypatch.setattr(addition, "MOST_TOUCHES", 10_000)
+    numbers = np.arange(2_000)
+    columns = {
+        Column.EVENT_IDS: numbers, Column.NAMES: numbers * 0, Column.SECONDS: numbers,
+        Column.AMOUNTS: numbers, Column.KINDS: numbers * 0, Column.STARTS: numbers * 0,
+        Column.LENGTHS: numbers, Column.SOURCES: numbers % 5 + 1,
+    }  # fmt: skip
+    paths = PathData(columns, ("purchase",), len(numbers), len(numbers))
+    start = datetime.fromisoformat("2026-05-01")
+    query = ReportQuery(
+        start, start + timedelta(days=30), (Measure.CREDITED_REVENUE,), models=("linear",), window_days=0
+    )
+    scope = ReportScope(query, range(len(numbers)), EventConditions(query.filters))
+    tracemalloc.start()
+    try:
+        (sums,) = addition.add_up([Plan(query, scope, ())], paths)
+        _, most_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert sums is not None
+    assert sums.names == {"purchase": len(numbers)}
+    assert most_bytes < 10_000_000

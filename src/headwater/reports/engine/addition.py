@@ -13,7 +13,7 @@ from headwater.attribution.paths.path_data import BoolArray, Column, IntArray, P
 from headwater.reports.engine.chosen_events import COUNTS, STATUSES, ChosenEvents, ModelCredit, StatusSums
 from headwater.reports.engine.group_sums import NO_PAIRS, Grouping, GroupSums
 from headwater.reports.engine.measures import Sum, credit_sum
-from headwater.reports.engine.plan import Plan, count_names, join_counts
+from headwater.reports.engine.plan import Plan, count_names, join_counts, touches_in_window
 from headwater.reports.query import Measure
 
 MOST_TOUCHES = 300_000
@@ -47,13 +47,21 @@ class BatchSums(Struct, frozen=True):
 def add_up(plans: Sequence[Plan], paths: PathData) -> list[BatchSums | None]:
     """Return each plan's sums; None without events."""
     max_touches = MOST_WEIGHED if any(plan.is_weighed for plan in plans) else MOST_TOUCHES
-    if paths.touches <= max_touches or Column.STARTS not in paths.columns:
+    touches = max(_count_touches(plan, paths) for plan in plans)
+    if touches <= max_touches or Column.STARTS not in paths.columns:
         return _add_up(plans, paths)
-    by_part = [_add_up(plans, section) for section in paths.parts(-(-paths.touches // max_touches))]
+    by_part = [_add_up(plans, section) for section in paths.parts(-(-touches // max_touches))]
     return [
         BatchSums.join([sums_of_piece for sums_of_piece in sums if sums_of_piece])
         for sums in zip(*by_part, strict=True)
     ]
+
+
+def _count_touches(plan: Plan, paths: PathData) -> int:
+    """Return the touches that are processed: those of a contact once for each event, if each is credited."""
+    if not plan.credits_each:
+        return paths.touches
+    return max(paths.touches, int(touches_in_window(paths, plan.query.window_days).lengths.sum()))
 
 
 def _add_up(plans: Sequence[Plan], paths: PathData) -> list[BatchSums | None]:

@@ -10,7 +10,7 @@ from datetime import datetime
 import numpy as np
 
 from headwater.attribution.credits import TouchSlices
-from headwater.attribution.models import MODELS
+from headwater.attribution.models import MODELS, CreditedTouches
 from headwater.attribution.paths.cache import Key
 from headwater.attribution.paths.lookup import NumberMap, are_among
 from headwater.attribution.paths.path_data import (
@@ -282,6 +282,12 @@ class Plan:
     def is_weighed(self) -> bool:
         """True if some credit depends on weights."""
         return self.credits and any(MODELS[model].is_weighted for model in self.query.models)
+
+    @property
+    def credits_each(self) -> bool:
+        """True if every touch of a path is credited or counted."""
+        takes = {MODELS[model].take for model in self.query.models}
+        return self.is_about_touches and (self.touched or CreditedTouches.EACH in takes)
 
     @property
     def touched(self) -> bool:
