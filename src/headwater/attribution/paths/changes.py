@@ -17,6 +17,8 @@ queries = Queries(__name__, "changes.sql")
 # Statements, not functions: the pipeline's connection is synchronous, the API's asynchronous.
 NOTE_EVENTS = queries["events"]
 """Binds `space_id` and `event_ids`. Run before events are deleted, after any other change."""
+NOTE_MOVES = queries["moves"]
+"""Binds `space_id` and `moves`, rows of ContactMoves. Run before the moves."""
 NOTE_CONTACTS = queries["contacts"]
 """Records every event of two contacts. Binds `space_id`, `contact_id` and `survivor_id`."""
 

@@ -15,8 +15,51 @@ INSERT INTO pending_paths (space_id, day, event_id)
 SELECT %(space_id)s, ('epoch'::timestamp + r.event_time * interval '1 microsecond')::date, r.id
 FROM json_to_recordset(%(events)s::json) AS r (id bigint, event_time bigint);
 
+-- name: moves
+-- Events that get another contact or company, and the survivors' events after the touches that they get.
+-- Their earlier events are left out, because a contact that many others merge into may have thousands.
+WITH moves AS MATERIALIZED (
+    SELECT m.* FROM json_to_recordset(%(moves)s::json)
+        AS m (contact_id bigint, survivor_id bigint, company_id bigint)
+), gained AS MATERIALIZED (
+    SELECT m.survivor_id, min(t.occurred_at) AS first
+    FROM moves m
+    CROSS JOIN LATERAL (
+        SELECT known.occurred_at
+        FROM touchpoints known
+        WHERE known.space_id = %(space_id)s AND known.contact_id = m.contact_id
+        ORDER BY known.occurred_at
+        LIMIT 1
+    ) t
+    WHERE m.contact_id <> m.survivor_id
+    GROUP BY m.survivor_id
+), changed AS (
+    SELECT e.id, e.event_time
+    FROM moves m
+    CROSS JOIN LATERAL (
+        SELECT known.id, known.event_time
+        FROM events known
+        WHERE known.space_id = %(space_id)s AND known.contact_id = m.contact_id
+          AND (m.contact_id <> m.survivor_id OR known.company_id IS DISTINCT FROM m.company_id)
+        OFFSET 0
+    ) e
+    UNION ALL
+    SELECT e.id, e.event_time
+    FROM gained g
+    CROSS JOIN LATERAL (
+        SELECT known.id, known.event_time
+        FROM events known
+        WHERE known.space_id = %(space_id)s AND known.contact_id = g.survivor_id
+          AND known.event_time >= g.first
+        OFFSET 0
+    ) e
+)
+INSERT INTO pending_paths (space_id, day, event_id)
+SELECT %(space_id)s, (changed.event_time AT TIME ZONE 'UTC')::date, changed.id
+FROM changed;
+
 -- name: contacts
--- All events of a moved contact and of its counterpart.
+-- All events of a contact and of one that is separated from it.
 WITH moved AS (
     SELECT e.id, e.event_time
     FROM events e
