@@ -73,6 +73,38 @@ def test_more_touches_of_a_source_read_no_more(stage: Stage, contact_id: int) ->
     assert many <= 2 * few
 
 
+def test_more_sources_read_no_more(stage: Stage, contact_id: int) -> None:
+    def read(count: int) -> None:
+        see(
+            stage.connection,
+            stage.space_id,
+            [SourceSeen(contact_id, EARLY, 1 << bit) for bit in range(count)],
+        )
+
+    few, many = (count_reads(stage, lambda count=count: read(count)) for count in (1, 20))
+    assert many <= 2 * few
+
+
+def test_each_touch_counts_from_its_time(stage: Stage, contact_id: int) -> None:
+    times = [
+        moment
+        for (moment,) in stage.connection.execute(
+            "SELECT (extract(epoch FROM event_time) * 1000000)::bigint FROM events"
+            " WHERE space_id = %s ORDER BY event_time",
+            (stage.space_id,),
+        )
+    ]
+    see(
+        stage.connection,
+        stage.space_id,
+        [SourceSeen(contact_id, times[10], 1), SourceSeen(contact_id, times[20], 2)],
+    )
+    masks = stage.connection.execute(
+        "SELECT source_mask FROM events WHERE space_id = %s ORDER BY event_time", (stage.space_id,)
+    ).fetchall()
+    assert masks == [(0,)] * 10 + [(1,)] * 10 + [(3,)] * (EVENTS - 20)
+
+
 def test_only_later_events(stage: Stage, contact_id: int) -> None:
     rows = stage.connection.execute(
         "SELECT id, (extract(epoch FROM event_time) * 1000000)::bigint FROM events"

@@ -32,6 +32,8 @@ _FIND_BY_IDEMPOTENCY_KEY, _FIND_BY_ORDER = (
     )
 )
 
+_ADD_SEEN = queries["add_seen"].format(rows=queries["find_later"])
+
 DAY_MICROSECONDS = 86_400_000_000
 
 Key = tuple[str, str]
@@ -220,17 +222,16 @@ def request_missing_sources(
 
 
 def add_sources(connection: Connection[Any], space_id: int, sources: dict[int, int]) -> None:
-    values = [
-        {"space_id": space_id, "id": event_id, "source_mask": bits} for event_id, bits in sources.items()
-    ]
-    if values:
-        connection.cursor().executemany(queries["add_sources"], values)
+    if sources:
+        changed_rows = [{"id": event_id, "source_mask": bits} for event_id, bits in sources.items()]
+        values = {"space_id": space_id, "sources": rows(changed_rows)}
+        connection.execute(queries["add_sources"], values)
 
 
 def add_seen_sources(connection: Connection[Any], space_id: int, touches: Collection[SourceSeen]) -> None:
-    sightings = [{"space_id": space_id, **msgspec.structs.asdict(touch)} for touch in _find_first(touches)]
-    if sightings:
-        connection.cursor().executemany(queries["add_seen"], sightings)
+    if touches:
+        values = {"space_id": space_id, "touches": rows(_find_first(touches))}
+        connection.execute(_ADD_SEEN, values)
 
 
 def _find_first(touches: Collection[SourceSeen]) -> list[SourceSeen]:

@@ -83,29 +83,40 @@ FROM json_to_recordset(%(days)s::json) AS r (currency text, day int)
 ON CONFLICT DO NOTHING;
 
 -- name: find_later
--- Stored events after a new touchpoint, without its source.
+-- Stored events after new touchpoints, without their sources. Each contact's events are read once, not once for
+-- each source, because a contact may have thousands.
+WITH touches AS MATERIALIZED (
+    SELECT t.* FROM json_to_recordset(%(touches)s::json)
+        AS t (contact_id bigint, occurred_at bigint, source_mask bigint)
+), owners AS MATERIALIZED (
+    SELECT t.contact_id, min(t.occurred_at) AS first, bit_or(t.source_mask) AS source_mask
+    FROM touches t
+    GROUP BY t.contact_id
+)
 SELECT later.id, bit_or(t.source_mask) AS source_mask
-FROM json_to_recordset(%(touches)s::json)
-     AS t (contact_id bigint, occurred_at bigint, source_mask bigint)
+FROM owners o
 CROSS JOIN LATERAL (
-    SELECT known.id
+    SELECT known.id, known.event_time, known.source_mask
     FROM events known
-    WHERE known.space_id = %(space_id)s AND known.contact_id = t.contact_id
-      AND known.event_time >= 'epoch'::timestamptz + t.occurred_at * interval '1 microsecond'
-      AND known.source_mask & t.source_mask = 0
+    WHERE known.space_id = %(space_id)s AND known.contact_id = o.contact_id
+      AND known.event_time >= 'epoch'::timestamptz + o.first * interval '1 microsecond'
+      AND known.source_mask & o.source_mask <> o.source_mask
     OFFSET 0
 ) later
+JOIN touches t ON t.contact_id = o.contact_id
+              AND 'epoch'::timestamptz + t.occurred_at * interval '1 microsecond' <= later.event_time
+              AND later.source_mask & t.source_mask = 0
 GROUP BY later.id;
 
 -- name: add_sources
-UPDATE events e SET source_mask = e.source_mask | %(source_mask)s
-WHERE e.space_id = %(space_id)s AND e.id = %(id)s;
+UPDATE events e SET source_mask = e.source_mask | r.source_mask
+FROM json_to_recordset(%(sources)s::json) AS r (id bigint, source_mask bigint)
+WHERE e.space_id = %(space_id)s AND e.id = r.id;
 
 -- name: add_seen
-UPDATE events e SET source_mask = e.source_mask | %(source_mask)s
-WHERE e.space_id = %(space_id)s AND e.contact_id = %(contact_id)s
-  AND e.event_time >= 'epoch'::timestamptz + %(occurred_at)s * interval '1 microsecond'
-  AND e.source_mask & %(source_mask)s = 0;
+UPDATE events e SET source_mask = e.source_mask | missing.source_mask
+FROM ({rows}) missing
+WHERE e.space_id = %(space_id)s AND e.id = missing.id;
 
 -- name: reassign
 -- To their contact's survivor or another company, with the updated path. Correct rows are skipped.
