@@ -8,10 +8,11 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from headwater.cli import OUTPUT_CLOSED, main
+from headwater.cli import FAILED, OUTPUT_CLOSED, main
 from headwater.cli.commands import COMMANDS, CommandEntry, build_parser
 from headwater.operations.terminal.command import Command, CommandGroup
 from headwater.operations.terminal.execution import prints
@@ -51,6 +52,22 @@ def test_output_that_nobody_reads() -> None:
     ended = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
     os.close(writing)
     assert (ended.returncode, ended.stderr) == (OUTPUT_CLOSED, "")
+
+
+def test_output_without_room(tmp_path: Path) -> None:
+    """As on a full disk: `headwater audit export > FILE` must not look complete."""
+    command = f"ulimit -f 1; exec {sys.executable} -m headwater completion bash > {tmp_path / 'file'}"
+    ended = subprocess.run(["bash", "-c", command], stderr=subprocess.PIPE, text=True, check=False)
+    assert ended.returncode == FAILED
+    assert len(ended.stderr.splitlines()) == 1
+
+
+def test_closed_output() -> None:
+    """A command does nothing if its output, such as a new key, would be lost."""
+    command = f"exec {sys.executable} -m headwater completion bash >&-"
+    ended = subprocess.run(["bash", "-c", command], stderr=subprocess.PIPE, text=True, check=False)
+    assert ended.returncode == FAILED
+    assert len(ended.stderr.splitlines()) == 1
 
 
 def test_without_a_command_none_is_imported() -> None:

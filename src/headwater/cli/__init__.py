@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Iterable, Sequence
+from typing import cast
 
 from headwater.base.settings import PREFIX, READERS, SettingError, read_settings
 from headwater.base.telemetry.counter_files import DIRECTORY
@@ -15,6 +17,8 @@ FAILED = 2
 INTERRUPTED = 130
 OUTPUT_CLOSED = 141
 """What a shell reports for a program that SIGPIPE ended."""
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+"""Errors of a file that takes no more: a full disk, a user's quota, a process's limit."""
 SESSION_VARIABLES = {"PGTZ": "UTC", "PGDATESTYLE": "ISO"}
 """libpq's defaults for sessions of this process and its children. PostgreSQL's own can be any, and decide
 which instant a date without a zone is and what a timestamp's text looks like.
@@ -25,6 +29,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code: 0 for success, 1 for a negative answer (`queue wait` that
     timed out), 2 for a failure, with the reason on stderr, and OUTPUT_CLOSED if nobody reads the output.
     """
+    if cast("object", sys.stdout) is None:  # closed: a new key, for example, would be shown to no one
+        print("headwater: standard output is closed", file=sys.stderr)  # noqa: T201 # as below
+        return FAILED
     os.environ.update(SESSION_VARIABLES)
     words = sys.argv[1:] if argv is None else argv
     first = next((word for word in words if not word.startswith("-")), "")
@@ -38,15 +45,26 @@ def main(argv: Sequence[str] | None = None) -> int:
         settings = read_settings().with_data_dir(arguments.data_dir)
         code = arguments.run(settings, arguments)
         sys.stdout.flush()
-    except BrokenPipeError:  # the reader, such as `head`, has enough; Python would flush again at the end
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # the reader, such as `head`, has enough
+        _discard_output()
         return OUTPUT_CLOSED
+    except OSError as error:
+        if error.errno not in FULL:
+            raise
+        _discard_output()
+        print(f"headwater: the output cannot be written: {error.strerror}", file=sys.stderr)  # noqa: T201 # as below
+        return FAILED
     except (SettingError, Failure) as error:
         print(f"headwater: {error}", file=sys.stderr)  # noqa: T201 # the terminal is the reader
         return FAILED
     except KeyboardInterrupt:
         return INTERRUPTED
     return code
+
+
+def _discard_output() -> None:
+    """Python flushes again at the end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _refuse_misspelt(variables: Iterable[str]) -> None:
