@@ -177,9 +177,7 @@ def test_the_file_is_gone(uploads: Uploads) -> None:
     before = attempts()
     uploads.work()
     assert attempts() == {**before, "failed": before["failed"] + 1}
-    assert (uploads.job(job_id).status, uploads.job(job_id).error) == (
-        "failed", "The uploaded file is missing. Upload it again.",
-    )  # fmt: skip
+    assert (uploads.job(job_id).status, uploads.job(job_id).error) == ("failed", job_worker.FILE_MISSING)
 
 
 def test_a_file_that_cannot_be_read_is_not_tried_again(uploads: Uploads) -> None:

@@ -25,6 +25,10 @@ from headwater.intake.imports.job_models import ClaimedImport, Reading, make_def
 from headwater.intake.imports.job_refusals import JobRefusals
 from headwater.spaces.spaces import fetch_space
 
+FILE_MISSING = (
+    "The uploaded file is missing. Upload it again. If it is missing again, the worker is on another machine:"
+    " the operator must set HEADWATER_STORAGE_URL to a place that all machines share."
+)
 STORED_BEFORE = "This file was imported in the same way before, on {date}. Nothing was stored again."
 
 log = structlog.get_logger()
@@ -125,7 +129,7 @@ def make_sentence(text: str) -> str:
 
 def explain_failure(error: Exception) -> str:
     if isinstance(error, FileNotFoundError):
-        return "The uploaded file is missing. Upload it again."
+        return FILE_MISSING
     if isinstance(error, BaseError | OSError):
         return f"The uploaded file cannot be read ({type(error).__name__})."
     if isinstance(error, psycopg.OperationalError):
