@@ -132,3 +132,35 @@ def test_a_day_that_another_worker_has_built_meanwhile_is_passed(
         assert build_next(stage.connection, stage.space_id)
     assert changes(stage) == 0
     assert check_totals(stage) == (2, 0, 0)
+
+
+def test_the_changes_of_another_space_are_not_read(stage: Stage) -> None:
+    """A Space with few changes on each of its days stands next to one with many."""
+    forget_others(stage)
+    rule = DueRule()
+    with stage.connection.transaction(force_rollback=True):
+        stage.connection.execute(
+            "INSERT INTO pending_paths (space_id, day, event_id)"
+            " SELECT %s, date '2025-01-01', number FROM generate_series(1, 30000) number",
+            (stage.space_id + 1,),
+        )
+        stage.connection.execute("ANALYZE pending_paths")  # as if every change were the other Space's
+        stage.connection.execute(
+            "INSERT INTO pending_paths (space_id, day, event_id)"
+            " SELECT %s, date '2025-01-01' + number, number FROM generate_series(1, 20) number",
+            (stage.space_id,),
+        )
+        before = count_read(stage)
+        values = rule.values() | {"space_id": stage.space_id}
+        for name in ("spaces", "due_days"):
+            stage.connection.execute(builder.queries[name], values).fetchall()
+        assert count_read(stage) - before < 20_000
+
+
+def count_read(stage: Stage) -> int:
+    """Return how many changes this transaction has read."""
+    row = stage.connection.execute(
+        "SELECT seq_tup_read + idx_tup_fetch FROM pg_stat_xact_user_tables WHERE relname = 'pending_paths'"
+    ).fetchone()
+    assert row is not None
+    return row[0]

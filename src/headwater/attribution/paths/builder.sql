@@ -10,8 +10,9 @@ SELECT pg_try_advisory_xact_lock(
     hashtextextended('headwater paths ' || %(space_id)s::bigint || ' ' || %(day)s::date, 0));
 
 -- name: spaces
--- For the operator: Spaces with due days, found by hopping from one day to the next, so that many changes of
--- a day cost hardly more than a few. The limit is enough for one pass.
+-- For the operator: Spaces with due days, found by hopping from one day to the next. No more changes are read
+-- than make a day due, and only the Space's: without an order the whole table would be read for each day of a
+-- Space with few changes next to one with many. The limit is enough for one pass.
 WITH RECURSIVE hop (space_id, day) AS (
     (SELECT p.space_id, p.day FROM pending_paths p ORDER BY p.space_id, p.day LIMIT 1)
     UNION ALL
@@ -29,16 +30,18 @@ FROM (
     WHERE (SELECT p.changed_at <= now() - CASE
                       WHEN (SELECT count(*) FROM (
                                 SELECT FROM pending_paths p
-                                WHERE p.space_id = hop.space_id LIMIT %(many)s) p) < %(many)s
+                                WHERE p.space_id = hop.space_id
+                                ORDER BY p.day LIMIT %(many)s) p) < %(many)s
                       THEN %(patience_for_few)s ELSE %(patience)s END
            FROM pending_paths p
            WHERE p.space_id = hop.space_id AND p.day = hop.day ORDER BY p.id LIMIT 1)
-       OR (SELECT count(*) FROM (
-               SELECT FROM pending_paths p
-               WHERE p.space_id = hop.space_id AND p.day = hop.day LIMIT %(counted)s) p)
-          >= least(%(counted)s, %(many)s * greatest(1, (
-              SELECT d.parts / %(parts)s FROM path_days d
-              WHERE d.space_id = hop.space_id AND d.day = hop.day)))
+       OR EXISTS (
+           SELECT FROM pending_paths p
+           WHERE p.space_id = hop.space_id AND p.day = hop.day
+           ORDER BY p.id
+           OFFSET least(%(counted)s, %(many)s * greatest(1, (
+               SELECT d.parts / %(parts)s FROM path_days d
+               WHERE d.space_id = hop.space_id AND d.day = hop.day))) - 1)
     LIMIT 1000) due;
 
 -- name: spaces_of_nodes
@@ -72,11 +75,13 @@ FROM hop
 CROSS JOIN LATERAL (
     SELECT count(*) AS changes
     FROM (SELECT FROM pending_paths p
-          WHERE p.space_id = %(space_id)s AND p.day = hop.day LIMIT %(counted)s) p) waiting
+          WHERE p.space_id = %(space_id)s AND p.day = hop.day
+          ORDER BY p.id LIMIT %(counted)s) p) waiting
 WHERE (SELECT p.changed_at <= now() - CASE
                   WHEN (SELECT count(*) FROM (
                             SELECT FROM pending_paths p
-                            WHERE p.space_id = %(space_id)s LIMIT %(many)s) p) < %(many)s
+                            WHERE p.space_id = %(space_id)s
+                            ORDER BY p.day LIMIT %(many)s) p) < %(many)s
                   THEN %(patience_for_few)s ELSE %(patience)s END
        FROM pending_paths p
        WHERE p.space_id = %(space_id)s AND p.day = hop.day ORDER BY p.id LIMIT 1)
