@@ -92,18 +92,21 @@ WITH touches AS MATERIALIZED (
     SELECT t.contact_id, min(t.occurred_at) AS first, bit_or(t.source_mask) AS source_mask
     FROM touches t
     GROUP BY t.contact_id
+), later AS MATERIALIZED (
+    SELECT o.contact_id, e.id, e.event_time, e.source_mask
+    FROM owners o
+    CROSS JOIN LATERAL (
+        SELECT known.id, known.event_time, known.source_mask
+        FROM events known
+        WHERE known.space_id = %(space_id)s AND known.contact_id = o.contact_id
+          AND known.event_time >= 'epoch'::timestamptz + o.first * interval '1 microsecond'
+          AND known.source_mask & o.source_mask <> o.source_mask
+        OFFSET 0
+    ) e
 )
 SELECT later.id, bit_or(t.source_mask) AS source_mask
-FROM owners o
-CROSS JOIN LATERAL (
-    SELECT known.id, known.event_time, known.source_mask
-    FROM events known
-    WHERE known.space_id = %(space_id)s AND known.contact_id = o.contact_id
-      AND known.event_time >= 'epoch'::timestamptz + o.first * interval '1 microsecond'
-      AND known.source_mask & o.source_mask <> o.source_mask
-    OFFSET 0
-) later
-JOIN touches t ON t.contact_id = o.contact_id
+FROM later
+JOIN touches t ON t.contact_id = later.contact_id
               AND 'epoch'::timestamptz + t.occurred_at * interval '1 microsecond' <= later.event_time
               AND later.source_mask & t.source_mask = 0
 GROUP BY later.id;
