@@ -154,7 +154,7 @@ RETURNING g.id;
 -- Withdraw exports that contain the person, even in the line of a former contact: of contacts, and of events
 -- with answers about how they heard of the business. The file of a finished one is removed. A running one is
 -- restarted by revoking its lease, but only once; a waiting one is only locked until the commit. The files of
--- a schedule are written again.
+-- a schedule are written again, also those that a failed run has left as they were.
 WITH RECURSIVE shown AS (
     SELECT unnest(%(group)s::bigint[]) AS id
     UNION
@@ -166,12 +166,13 @@ SET status = CASE WHEN x.status = 'completed' AND x.schedule_id IS NULL THEN 'fa
                   ELSE 'queued' END,
     error = CASE WHEN x.status = 'completed' AND x.schedule_id IS NULL THEN %(withdrawn)s
                  ELSE x.error END,
-    attempts = CASE WHEN x.status = 'completed' THEN 0
+    attempts = CASE WHEN x.status IN ('completed', 'failed') THEN 0
                     WHEN x.status = 'processing' THEN x.attempts - 1
                     ELSE x.attempts END,
     was_withdrawn = x.was_withdrawn OR x.status = 'processing',
-    lease = NULL, leased_until = now()
-WHERE x.space_id = %(space_id)s AND x.status <> 'failed'
+    lease = NULL, leased_until = now(), retry_at = now()
+WHERE x.space_id = %(space_id)s
+  AND (x.status <> 'failed' OR x.schedule_id IS NOT NULL AND x.part_rows IS NOT NULL)
   AND CASE
     WHEN x.kind = 'contacts' THEN EXISTS (
         SELECT FROM contacts c

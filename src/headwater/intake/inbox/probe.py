@@ -32,7 +32,7 @@ async def takes_writes(database: Database) -> bool:
 @asynccontextmanager
 async def _open(database: Database) -> AsyncGenerator[AsyncConnection]:
     """Yield a connection outside the pool, which may be busy. If the server accepts no more connections,
-    yield one of the pool's, because events are still stored over those.
+    yield one of the pool's, because events are still stored over existing ones.
     """
     try:
         connection = await connect(database.url)
