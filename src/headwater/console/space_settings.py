@@ -55,7 +55,8 @@ async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
     _refuse,
 )
 async def post_settings(visit: PageVisit) -> FlashMessage:
-    before, shown = as_typed(visit.space), _read_shown(visit)
+    before = as_typed(visit.space)
+    shown = _read_shown(visit.form.text(_SHOWN), before)
     typed = {key: value for key, value in _typed(visit).items() if value != shown.get(key, "")}
     changed_values = {key: value for key, value in typed.items() if value != before[key]}
     changes = read_changes(changed_values)
@@ -74,14 +75,14 @@ def _typed(visit: PageVisit) -> dict[str, str]:
     return {key: value.strip() for key, value in visit.form.pairs if key in fields}
 
 
-def _read_shown(visit: PageVisit) -> dict[str, str]:
+def _read_shown(text: str, current: dict[str, str]) -> dict[str, str]:
     """Return the settings that the form was opened with, because a setting that another form has changed
     since then must not return to its old value. Without them, return the current ones.
     """
     try:
-        return msgspec.json.decode(visit.form.text(_SHOWN), type=dict[str, str])
+        return msgspec.json.decode(text, type=dict[str, str])
     except msgspec.DecodeError:
-        return as_typed(visit.space)
+        return current
 
 
 def _text(value: Any) -> str:
