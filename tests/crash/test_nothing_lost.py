@@ -35,7 +35,8 @@ def test_nothing_is_lost(service: Service, capsys: pytest.CaptureFixture[str]) -
         assert verdict.violations == {}, (number, round_faults)
     with capsys.disabled():
         print(f"\n{campaign.tally}")  # noqa: T201 # a long run is made for its figures
-    assert campaign.tally.unknown_count > 0, "no fault struck a request under way"
+    if ROUNDS:  # of the usual faults only one can strike a request, and may miss all
+        assert campaign.tally.unknown_count > 0, "no fault struck a request under way"
 
 
 def run_mutant(directory: Path, fault: str, *kills: str) -> Verdict:
