@@ -126,7 +126,7 @@ def test_keys(visit: Callable[..., Visit], user: User, stage: Stage, space_id: i
     expect(page.locator("details.menu[open]")).to_have_count(0)
     page.keyboard.press("q")
     page.get_by_role("link", name="Channels", exact=True).first.click()
-    page.wait_for_url(re.compile("/channels$"))
+    page.wait_for_url(re.compile(r"/channels\?period=last\+7\+days$"))
     assert visitor.reports == []
 
 
