@@ -5,11 +5,14 @@ A name is on disk only after syncing its directory, so each function syncs its d
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from pathlib import Path
 
 OURS_ALONE = 0o700
+NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+"""Errors of a write without room: a full disk, a user's quota, or the process's limit for a file."""
 
 
 def keep_private() -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import sys
 from collections.abc import Iterable, Sequence
 from typing import cast
 
+from headwater.base.files import NO_ROOM
 from headwater.base.settings import PREFIX, READERS, SettingError, read_settings
 from headwater.base.telemetry.counter_files import DIRECTORY
 from headwater.cli.commands import build_parser
@@ -17,8 +17,6 @@ FAILED = 2
 INTERRUPTED = 130
 OUTPUT_CLOSED = 141
 """What a shell reports for a program that SIGPIPE ended."""
-FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-"""Errors of a file that takes no more: a full disk, a user's quota, a process's limit."""
 SESSION_VARIABLES = {"PGTZ": "UTC", "PGDATESTYLE": "ISO"}
 """libpq's defaults for sessions of this process and its children. PostgreSQL's own can be any, and decide
 which instant a date without a zone is and what a timestamp's text looks like.
@@ -49,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _discard_output()
         return OUTPUT_CLOSED
     except OSError as error:
-        if error.errno not in FULL:
+        if error.errno not in NO_ROOM:
             raise
         _discard_output()
         print(f"headwater: the output cannot be written: {error.strerror}", file=sys.stderr)  # noqa: T201 # as below

@@ -17,7 +17,7 @@ class Tab(Struct, frozen=True):
     """Choices that make it another tab of the same page."""
     permission: Permission = Permission.READ
     has_period: bool = False
-    """Its figures are of a period, which links between such tabs keep."""
+    """The page shows figures of a period. Links between such pages keep the period."""
 
     @property
     def link(self) -> str:
@@ -34,10 +34,6 @@ class Entry(Struct, frozen=True):
     icon: str
     """An SVG path in a box of 16 by 16."""
     tabs: tuple[Tab, ...]
-
-    @property
-    def end(self) -> str:
-        return self.tabs[0].end
 
 
 ORDERS = Tab("Orders", "/events")

@@ -216,7 +216,7 @@ def request_missing_sources(
     """Start looking up stored events after these touches; the result fetches missing bits by event id."""
     if not touches:
         return dict
-    values = {"space_id": space_id, "touches": rows(_find_first(touches))}
+    values = {"space_id": space_id, "touches": rows(touches)}
     cursor = connection.execute(queries["find_later"], values)
     return lambda: dict(cursor.fetchall())
 
@@ -230,18 +230,8 @@ def add_sources(connection: Connection[Any], space_id: int, sources: dict[int, i
 
 def add_seen_sources(connection: Connection[Any], space_id: int, touches: Collection[SourceSeen]) -> None:
     if touches:
-        values = {"space_id": space_id, "touches": rows(_find_first(touches))}
+        values = {"space_id": space_id, "touches": rows(touches)}
         connection.execute(_ADD_SEEN, values)
-
-
-def _find_first(touches: Collection[SourceSeen]) -> list[SourceSeen]:
-    """Return each contact's first touch of each source: every other one would read the same later events
-    again, and a contact may have thousands of both.
-    """
-    first_touches: dict[tuple[int, int], SourceSeen] = {}
-    for touch in sorted(touches, key=lambda touch: touch.occurred_at):
-        first_touches.setdefault((touch.contact_id, touch.source_mask), touch)
-    return [*first_touches.values()]
 
 
 def fetch_answers(

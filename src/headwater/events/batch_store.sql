@@ -86,8 +86,10 @@ ON CONFLICT DO NOTHING;
 -- Stored events after new touchpoints, without their sources. Each contact's events are read once, not once for
 -- each source, because a contact may have thousands.
 WITH touches AS MATERIALIZED (
-    SELECT t.* FROM json_to_recordset(%(touches)s::json)
+    SELECT t.contact_id, t.source_mask, min(t.occurred_at) AS occurred_at
+    FROM json_to_recordset(%(touches)s::json)
         AS t (contact_id bigint, occurred_at bigint, source_mask bigint)
+    GROUP BY t.contact_id, t.source_mask
 ), owners AS MATERIALIZED (
     SELECT t.contact_id, min(t.occurred_at) AS first, bit_or(t.source_mask) AS source_mask
     FROM touches t

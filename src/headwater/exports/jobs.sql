@@ -59,8 +59,8 @@ SET parts = %(parts)s
 WHERE x.space_id = %(space_id)s AND x.id = %(export_id)s AND x.lease = %(token)s;
 
 -- name: announce_parts
--- Before files are moved into the folder of a schedule: whatever interrupts it, the next run removes those that
--- it no longer writes.
+-- Before files are moved into the folder of a schedule. If the move is interrupted, the next run removes the
+-- files that it does not write.
 UPDATE exports x
 SET leased_until = now() + %(lease)s,
     part_rows = CASE WHEN cardinality(x.part_rows) > cardinality(%(part_rows)s::bigint[]) THEN x.part_rows

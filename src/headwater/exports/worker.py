@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
@@ -13,6 +12,7 @@ from obstore.exceptions import BaseError
 from psycopg import Connection
 
 from headwater.base.failpoints import failpoint
+from headwater.base.files import NO_ROOM
 from headwater.base.storage import Sink, Storage
 from headwater.base.telemetry.counters import make_counter
 from headwater.base.telemetry.spans import span
@@ -140,7 +140,7 @@ class ExportAttempt:
 
 
 def explain_failure(error: Exception) -> str:
-    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+    if isinstance(error, OSError) and error.errno in NO_ROOM:
         return "No space left in the storage of export files."
     if isinstance(error, BaseError):
         return f"The object store refused the file ({type(error).__name__})."

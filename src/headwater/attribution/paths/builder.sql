@@ -10,9 +10,9 @@ SELECT pg_try_advisory_xact_lock(
     hashtextextended('headwater paths ' || %(space_id)s::bigint || ' ' || %(day)s::date, 0));
 
 -- name: spaces
--- For the operator: Spaces with due days, found by hopping from one day to the next. No more changes are read
--- than make a day due, and only the Space's: without an order the whole table would be read for each day of a
--- Space with few changes next to one with many. The limit is enough for one pass.
+-- For the operator: Spaces with due days, found by hopping from one day to the next. For each day this reads
+-- at most the changes that make it due. The orders keep PostgreSQL in the index: it read the whole table for
+-- each day of a Space with few changes next to one with many. The limit is enough for one pass.
 WITH RECURSIVE hop (space_id, day) AS (
     (SELECT p.space_id, p.day FROM pending_paths p ORDER BY p.space_id, p.day LIMIT 1)
     UNION ALL

@@ -21,8 +21,11 @@ FROM json_to_recordset(%(events)s::json) AS r (id bigint, event_time bigint);
 WITH moves AS MATERIALIZED (
     SELECT m.* FROM json_to_recordset(%(moves)s::json)
         AS m (contact_id bigint, survivor_id bigint, company_id bigint)
-), gained AS MATERIALIZED (
-    SELECT m.survivor_id, min(t.occurred_at) AS first
+), affected AS MATERIALIZED (
+    SELECT m.contact_id, '-infinity'::timestamptz AS since, m.contact_id = m.survivor_id AS stays, m.company_id
+    FROM moves m
+    UNION ALL
+    SELECT m.survivor_id, min(t.occurred_at), false, NULL
     FROM moves m
     CROSS JOIN LATERAL (
         SELECT known.occurred_at
@@ -35,22 +38,13 @@ WITH moves AS MATERIALIZED (
     GROUP BY m.survivor_id
 ), changed AS (
     SELECT e.id, e.event_time
-    FROM moves m
+    FROM affected a
     CROSS JOIN LATERAL (
         SELECT known.id, known.event_time
         FROM events known
-        WHERE known.space_id = %(space_id)s AND known.contact_id = m.contact_id
-          AND (m.contact_id <> m.survivor_id OR known.company_id IS DISTINCT FROM m.company_id)
-        OFFSET 0
-    ) e
-    UNION ALL
-    SELECT e.id, e.event_time
-    FROM gained g
-    CROSS JOIN LATERAL (
-        SELECT known.id, known.event_time
-        FROM events known
-        WHERE known.space_id = %(space_id)s AND known.contact_id = g.survivor_id
-          AND known.event_time >= g.first
+        WHERE known.space_id = %(space_id)s AND known.contact_id = a.contact_id
+          AND known.event_time >= a.since
+          AND (NOT a.stays OR known.company_id IS DISTINCT FROM a.company_id)
         OFFSET 0
     ) e
 )

@@ -36,8 +36,8 @@ queries = Queries(__name__, "reader.sql")
 MAX_LIVE_EVENTS = 10_000
 """Events read from the tables at once."""
 MAX_COPIED_TOUCHES = 1_000_000
-"""Touches copied for the cache, which takes no more of a day. A contact's events share their touches, so the
-copies of one contact with 30,000 events would take gigabytes.
+"""The most touches that are copied for the cache. A contact's events share their touches, so the copies of
+one contact with 30,000 events would take gigabytes.
 """
 SEGMENTS_AT_ONCE = 8
 

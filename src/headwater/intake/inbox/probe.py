@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 
 from psycopg import AsyncConnection
 
@@ -31,16 +31,12 @@ async def takes_writes(database: Database) -> bool:
 
 @asynccontextmanager
 async def _open(database: Database) -> AsyncGenerator[AsyncConnection]:
-    """Yield a connection outside the pool, which may be busy. If the server accepts no more connections,
-    yield one of the pool's, because events are still stored over existing ones.
+    """Yield a connection outside the pool, which may be busy. Yield one of the pool if the server refuses new
+    connections: events are then stored over existing ones.
     """
-    try:
-        connection = await connect(database.url)
-    except UNAVAILABLE:
-        connection = None
-    if connection is None:
-        async with database.connection(SECONDS) as pooled_connection:
-            yield pooled_connection
-    else:
-        async with connection:
-            yield connection
+    async with AsyncExitStack() as stack:
+        try:
+            connection = await stack.enter_async_context(await connect(database.url))
+        except UNAVAILABLE:
+            connection = await stack.enter_async_context(database.connection(SECONDS))
+        yield connection

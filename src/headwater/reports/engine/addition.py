@@ -47,7 +47,7 @@ class BatchSums(Struct, frozen=True):
 def add_up(plans: Sequence[Plan], paths: PathData) -> list[BatchSums | None]:
     """Return each plan's sums; None without events."""
     max_touches = MOST_WEIGHED if any(plan.is_weighed for plan in plans) else MOST_TOUCHES
-    touches = max(_count_touches(plan, paths) for plan in plans)
+    touches = _count_touches(plans, paths)
     if touches <= max_touches or Column.STARTS not in paths.columns:
         return _add_up(plans, paths)
     by_part = [_add_up(plans, section) for section in paths.parts(-(-touches // max_touches))]
@@ -57,11 +57,13 @@ def add_up(plans: Sequence[Plan], paths: PathData) -> list[BatchSums | None]:
     ]
 
 
-def _count_touches(plan: Plan, paths: PathData) -> int:
-    """Return the touches that are processed: those of a contact once for each event, if each is credited."""
-    if not plan.credits_each:
-        return paths.touches
-    return max(paths.touches, int(touches_in_window(paths, plan.query.window_days).lengths.sum()))
+def _count_touches(plans: Sequence[Plan], paths: PathData) -> int:
+    """Return the most touches that a plan processes. Events of a contact share stored touches, but a plan
+    that credits each touch processes them once for each event.
+    """
+    windows = {plan.query.window_days for plan in plans if plan.credits_each}
+    credited = (int(touches_in_window(paths, days).lengths.sum()) for days in windows)
+    return max([paths.touches, *credited])
 
 
 def _add_up(plans: Sequence[Plan], paths: PathData) -> list[BatchSums | None]:

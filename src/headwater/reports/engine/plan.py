@@ -269,7 +269,7 @@ class Plan:
 
     @property
     def credited(self) -> tuple[Measure, ...]:
-        """The measures with sums of credit. A conversion rate also needs those of all conversions."""
+        """The measures with sums of credit. A conversion rate also needs the sums of all conversions."""
         rate_measures = [Measure.CREDITED_CONVERSIONS] if self.needs(Measure.CONVERSION_RATE) else []
         measures = [*self.query.measures, *rate_measures]
         return tuple(dict.fromkeys(measure for measure in measures if measure in BY_MODEL))
