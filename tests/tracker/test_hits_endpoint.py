@@ -64,11 +64,16 @@ def test_each_item_is_judged_by_itself(site: Site) -> None:
     assert len(site.rows()) == 1
 
 
-def test_text_that_is_not_unicode_refuses_only_its_item(site: Site) -> None:
-    response = site.report(page(), event(order_name="\ud83d"), event())
+@pytest.mark.parametrize(
+    ("item", "field"),
+    [(event(order_name="\ud83d"), "order_name"), (page(type="\ud83d"), "type")],
+    ids=["member", "type"],
+)
+def test_text_that_is_not_unicode_refuses_only_its_item(site: Site, item: dict[str, Any], field: str) -> None:
+    response = site.report(page(), item, event())
     assert response.status_code == 202
     assert [result["status"] for result in response.json()["results"]] == ["queued", "invalid", "queued"]
-    assert response.json()["results"][1]["errors"].keys() == {"order_name"}
+    assert response.json()["results"][1]["errors"].keys() == {field}
     assert len(site.rows()) == 2
 
 

@@ -140,18 +140,20 @@ def describe_fault(raw: Raw, invalid: Invalid) -> tuple[RefusalReason, str]:
 
 
 def _read_type(raw: Raw) -> str:
-    try:
-        kind = _decode_type(raw).type
-    except msgspec.DecodeError:
-        return "item"
+    kind = _find_type(raw)
     return kind if kind in ("page", "identify", "event") else "item"
 
 
 def is_page(raw: Raw) -> bool:
+    return _find_type(raw) == "page"
+
+
+def _find_type(raw: Raw) -> Any:
+    """Return None for an item that the forms refuse whole: it is no object, or not Unicode."""
     try:
-        return _decode_type(raw).type == "page"
-    except msgspec.DecodeError:
-        return False
+        return _decode_type(raw).type
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
 
 
 class AcceptedItem(NamedTuple):
@@ -162,10 +164,7 @@ class AcceptedItem(NamedTuple):
 
 def accept_item(raw: Raw, browser: Browser, site: ActiveSite, current_time: float) -> AcceptedItem:
     """Return an inbox row. Raises Invalid with all wrong fields."""
-    try:
-        kind = _decode_type(raw).type
-    except msgspec.DecodeError:
-        kind = None  # not an object; the form raises Invalid
+    kind = _find_type(raw)
     if kind == "event":
         return AcceptedItem("event", _make_event_row(raw, browser, site, current_time))
     if kind not in ("page", "identify"):
