@@ -111,6 +111,19 @@ def test_nothing_is_wrong(owner: Person, stage: Stage, path: str) -> None:
     assert "Based on all 1 event in the period and 1 touchpoint in the period." in page
 
 
+def test_orders_are_those_that_reports_count(owner: Person, stage: Stage, path: str) -> None:
+    contact = stage.contact(email="a@b.org")
+    order(stage, contact, order_id="A", amount="50", currency="JPY")
+    order(stage, contact, order_id="B", amount="0")
+    order(stage, contact, order_id="C", amount=None)
+    order(stage, contact, order_id="A", is_upsell=True)
+    order(stage, contact, order_id="B", event_name="upsell_purchase")
+    order(stage, contact, order_id="D", amount="-5")
+    page = owner.browser.get(path).text
+    assert findings(page)[FindingKind.ORDERS_WITHOUT_VISIT] == 3
+    assert {"50 JPY", "no amount"} <= set(re.findall(r"<bdi>([^<]*)</bdi></a>", page))
+
+
 def test_orders(owner: Person, stage: Stage, path: str) -> None:
     visitor_id = visit(stage, "gclid", "google_ads", campaign_id="1", occurred_at=NOW)
     order(stage, visitor_id, order_id="A")

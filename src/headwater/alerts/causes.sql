@@ -8,7 +8,7 @@ ORDER BY r.noted_at DESC LIMIT 1;
 SELECT l.sender, count(*), max(l.event_time)
 FROM (SELECT e.sender, e.event_time FROM events e
       WHERE e.space_id = %(space_id)s AND e.event_time < %(until)s
-        AND e.event_time >= %(since)s AND e.event_name = 'purchase' AND e.amount > 0
+        AND e.event_time >= %(since)s AND is_order(e.event_name, e.is_upsell, e.amount)
       ORDER BY e.event_time DESC LIMIT %(most)s) l
 GROUP BY l.sender
 ORDER BY count(*) DESC;

@@ -167,7 +167,6 @@ async def read_order_shares(connection: AsyncConnection, space: Space, period: T
             "most": MOST_EVENTS,
             "most_orders": MOST_ORDERS,
             "examples": MOST_EXAMPLES,
-            "sales": list(SALES_EVENTS),
         },
         space.currency,
     )
@@ -186,13 +185,17 @@ async def read_reasons(connection: AsyncConnection, space_id: int) -> tuple[Find
 def _orders(rows: list[dict[str, Any]] | None, currency: str) -> tuple[FindingExample, ...]:
     return tuple(
         FindingExample(
-            format_money(row["amount"], currency),
+            _money(row["amount"], row["currency"] or currency),
             datetime.fromisoformat(row["event_time"]),
             row["id"],
             row["contact_id"],
         )
         for row in rows or []
     )
+
+
+def _money(amount: Decimal | float | None, currency: str) -> str:
+    return "no amount" if amount is None else format_money(amount, currency)
 
 
 def _money_back(amounts: list[tuple[str, str | None]], currency: str) -> str:

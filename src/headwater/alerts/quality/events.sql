@@ -1,15 +1,15 @@
 -- name: orders
 -- How many of the latest orders have an earlier visit, and an e-mail address, with examples of the rest.
 WITH latest AS MATERIALIZED (
-    SELECT e.id, e.contact_id, e.event_name, e.event_time, e.amount
+    SELECT e.id, e.contact_id, e.event_name, e.event_time, e.amount, e.currency, e.is_upsell
     FROM events e
     WHERE e.space_id = %(space_id)s AND e.event_time >= %(start)s AND e.event_time < %(end)s
     ORDER BY e.event_time DESC, e.id DESC
     LIMIT %(most)s
 ), orders AS MATERIALIZED (
-    SELECT l.id, l.contact_id, l.event_time, l.amount
+    SELECT l.id, l.contact_id, l.event_time, l.amount, l.currency
     FROM latest l
-    WHERE l.event_name = ANY(%(sales)s) AND l.amount > 0
+    WHERE is_order(l.event_name, l.is_upsell, l.amount)
     ORDER BY l.event_time DESC, l.id DESC
     LIMIT %(most_orders)s
 ), checked AS MATERIALIZED (
@@ -28,10 +28,10 @@ WITH latest AS MATERIALIZED (
 SELECT (SELECT count(*) FROM latest), (SELECT min(l.event_time) FROM latest l),
        count(*), count(*) FILTER (WHERE c.has_visit), count(*) FILTER (WHERE c.has_email),
        (SELECT json_agg(x) FROM (
-            SELECT x.id, x.contact_id, x.event_time, x.amount FROM checked x
+            SELECT x.id, x.contact_id, x.event_time, x.amount, x.currency FROM checked x
             WHERE NOT x.has_visit ORDER BY x.event_time DESC, x.id DESC LIMIT %(examples)s) x),
        (SELECT json_agg(x) FROM (
-            SELECT x.id, x.contact_id, x.event_time, x.amount FROM checked x
+            SELECT x.id, x.contact_id, x.event_time, x.amount, x.currency FROM checked x
             WHERE NOT x.has_email ORDER BY x.event_time DESC, x.id DESC LIMIT %(examples)s) x)
 FROM checked c;
 

@@ -11,7 +11,6 @@ from psycopg.rows import class_row
 from headwater.alerts.quality.event_checks import read_order_shares
 from headwater.alerts.quality.models import OrderShares
 from headwater.database.queries import Queries, fetch_all, fetch_one
-from headwater.events.accepted import SALES_EVENTS
 from headwater.forwarding.platforms import registry
 from headwater.http.inputs.timerange import TimeRange
 from headwater.spaces.models import Space
@@ -113,7 +112,6 @@ async def read_setup(connection: AsyncConnection, space: Space) -> Setup:
         "most_first": MOST_FIRST,
         "most_hosts": MOST_HOSTS,
         "most_keys": MOST_KEYS,
-        "sales": list(SALES_EVENTS),
     }
     current_time = datetime.now(UTC)
     period = TimeRange(current_time - timedelta(days=SHARE_DAYS), current_time + timedelta(days=1))

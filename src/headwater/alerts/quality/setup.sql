@@ -13,10 +13,10 @@ SELECT (SELECT count(*) FROM api_keys k
         WHERE s.space_id = %(space_id)s AND s.revoked_at IS NULL
         ORDER BY s.id LIMIT 1) AS site_id,
        (SELECT e.event_time FROM (
-            SELECT l.event_time, l.event_name, l.amount FROM events l
+            SELECT l.event_time, l.event_name, l.amount, l.is_upsell FROM events l
             WHERE l.space_id = %(space_id)s
             ORDER BY l.event_time, l.id LIMIT %(most_first)s) e
-        WHERE e.event_name = ANY(%(sales)s) AND e.amount > 0
+        WHERE is_order(e.event_name, e.is_upsell, e.amount)
         ORDER BY e.event_time LIMIT 1) AS first_order_at,
        (SELECT count(*) FROM mcp_tokens t
         WHERE t.space_id = %(space_id)s AND t.revoked_at IS NULL

@@ -14,7 +14,6 @@ from psycopg import AsyncConnection
 from headwater.alerts.quality.event_checks import MOST_EVENTS, MOST_EXAMPLES
 from headwater.alerts.quality.models import Finding, FindingExample, FindingKind, FindingPart, Sample
 from headwater.database.queries import Queries, fetch_all
-from headwater.events.accepted import SALES_EVENTS
 from headwater.http.inputs.timerange import TimeRange
 from headwater.people.companies.domains import registrable_domain
 from headwater.sources import clicks
@@ -167,7 +166,6 @@ class TouchpointChecks:
         values = {name: self._values[name] for name in ("space_id", "start", "end", "most_groups")} | {
             "most": MOST_EVENTS,
             "most_orders": MOST_ORDERS,
-            "sales": list(SALES_EVENTS),
         }
         rows = await fetch_all(self._connection, queries["returns"], values)
         return {host: (orders, interruptions) for host, orders, interruptions in rows}

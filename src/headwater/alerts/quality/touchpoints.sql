@@ -61,12 +61,12 @@ UNION ALL
 SELECT r.referrer_host, count(*), count(*) FILTER (WHERE r.has_earlier)
 FROM (
     SELECT l.id, l.contact_id, l.event_time
-    FROM (SELECT e.id, e.contact_id, e.event_time, e.event_name, e.amount
+    FROM (SELECT e.id, e.contact_id, e.event_time, e.event_name, e.amount, e.is_upsell
           FROM events e
           WHERE e.space_id = %(space_id)s AND e.event_time >= %(start)s AND e.event_time < %(end)s
           ORDER BY e.event_time DESC, e.id DESC
           LIMIT %(most)s) l
-    WHERE l.event_name = ANY(%(sales)s) AND l.amount > 0
+    WHERE is_order(l.event_name, l.is_upsell, l.amount)
     ORDER BY l.event_time DESC, l.id DESC
     LIMIT %(most_orders)s
 ) o

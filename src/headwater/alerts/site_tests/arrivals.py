@@ -11,7 +11,6 @@ from psycopg.rows import class_row
 
 from headwater.alerts.site_tests.models import Arrivals, ArrivedOrder, RepeatedOrder, SiteTest
 from headwater.database.queries import Queries, fetch_all, fetch_one
-from headwater.events.accepted import SALES_EVENTS
 
 queries = Queries(__name__, "site_tests.sql")
 
@@ -43,7 +42,6 @@ async def read_arrivals(
         "patterns": [_pattern(origin) for origin in origins],
         "most": MOST_COUNTED,
         "most_orders": MOST_ORDERS,
-        "sales": list(SALES_EVENTS),
     }
     cursor = connection.cursor(row_factory=class_row(_Visitor))
     views = await fetch_one(cursor, queries["visitor"], values)

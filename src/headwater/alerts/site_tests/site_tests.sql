@@ -44,11 +44,12 @@ SELECT e.id AS event_id, e.order_id, e.sender,
        EXISTS (SELECT FROM hits h
                WHERE h.space_id = %(space_id)s AND h.contact_id = e.contact_id) AS has_visit,
        e.contact_id = ANY(%(contacts)s::bigint[]) AS is_of_test, e.event_time, e.received_at
-FROM (SELECT l.id, l.order_id, l.sender, l.contact_id, l.event_time, l.received_at, l.event_name
+FROM (SELECT l.id, l.order_id, l.sender, l.contact_id, l.event_time, l.received_at, l.event_name,
+             l.is_upsell, l.amount
       FROM events l
       WHERE l.space_id = %(space_id)s AND l.id > %(receipt_mark)s
       ORDER BY l.id LIMIT %(most)s) e
-WHERE e.event_name = ANY(%(sales)s) AND e.sender IS DISTINCT FROM 'import'
+WHERE is_order(e.event_name, e.is_upsell, e.amount) AND e.sender IS DISTINCT FROM 'import'
 ORDER BY e.id
 LIMIT %(most_orders)s;
 

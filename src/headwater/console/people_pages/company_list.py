@@ -22,7 +22,7 @@ from headwater.console.visitor import HOME
 from headwater.console.visits import enter_space
 from headwater.database.queries import Queries, fetch_all
 from headwater.endpoints.services import services
-from headwater.events.accepted import ORDER_NAME, SALES_EVENTS
+from headwater.events.accepted import SALES_EVENTS
 from headwater.http.inputs.pagination import Cursors
 from headwater.http.inputs.parameters import Query
 from headwater.http.inputs.timerange import EVER
@@ -81,13 +81,7 @@ async def show_companies(request: Request) -> Response:
 async def fetch_companies(
     connection: AsyncConnection, space_id: int, ids: Sequence[int]
 ) -> list[CompanySummary]:
-    values = {
-        "space_id": space_id,
-        "ids": list(ids),
-        "order": ORDER_NAME,
-        "sales": [*SALES_EVENTS],
-        "most": MOST_COUNTED,
-    }
+    values = {"space_id": space_id, "ids": list(ids), "sales": [*SALES_EVENTS], "most": MOST_COUNTED}
     cursor = connection.cursor(row_factory=class_row(CompanySummary))
     return await fetch_all(cursor, queries["rows"], values)
 

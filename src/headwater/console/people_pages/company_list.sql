@@ -13,8 +13,7 @@ CROSS JOIN LATERAL (
 ) people
 CROSS JOIN LATERAL (
     SELECT count(*) AS events, max(e.event_time) AS last_event_at,
-           count(*) FILTER (WHERE e.event_name = %(order)s AND NOT e.is_upsell
-                              AND coalesce(e.amount, 0) >= 0) AS orders,
+           count(*) FILTER (WHERE is_order(e.event_name, e.is_upsell, e.amount)) AS orders,
            trim_scale(sum(e.amount) FILTER (WHERE e.event_name = ANY(%(sales)s::text[]))) AS revenue,
            coalesce(string_agg(DISTINCT e.currency, ', ') FILTER (
                WHERE e.event_name = ANY(%(sales)s::text[]) AND e.amount <> 0), '') AS currencies
