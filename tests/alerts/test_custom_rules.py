@@ -35,7 +35,7 @@ from tests.alerts.test_evaluation import NOW, Evaluator, noon, steps
 from tests.support.accounts import Accounts
 from tests.support.factories import Stage
 
-ROAS_OF_META = RuleTerms("roas", RuleCondition.BELOW, Decimal(2), "EUR", 7, "platform:meta", "Meta Ads", None)
+ROAS_OF_META = RuleTerms("roas", RuleCondition.BELOW, Decimal(2), "EUR", 7, "platform:meta", "Meta ads", None)
 WASTE = RuleTerms("spend", RuleCondition.WITHOUT_ORDERS, Decimal(50), "EUR", 7, "", "", Group.CAMPAIGN)
 DAY = timedelta(days=1)
 
@@ -113,7 +113,7 @@ def test_it_works(evaluator: Evaluator, stage: Stage, rules: Rules) -> None:
     evaluator.evaluate(noon(0.1), noon(0.5), noon(1.1))
     (step,) = evaluator.notified_steps
     assert (step.rule, step.step, step.title) == (
-        Rule.CUSTOM, StepKind.OPENED, "ROAS of Meta Ads is below 2",
+        Rule.CUSTOM, StepKind.OPENED, "ROAS of Meta ads is below 2",
     )  # fmt: skip
     assert step.cause == "1.5, 6\u201312 May 2026."
     assert rules.read_rule().figure == Decimal("1.5")
@@ -185,8 +185,8 @@ RATE = RuleTerms("conversion_rate", RuleCondition.BELOW, Decimal(3), "EUR", 7, "
 
 @pytest.mark.parametrize(
     ("filter_text", "name", "number"),
-    [("", "", 43), ("source:google_ads", "Google Ads", 40), ("source:google_organic", "Google organic", 3),
-     ("platform:meta", "Meta Ads", 0)],
+    [("", "", 43), ("source:google_ads", "Google ads", 40), ("source:google_organic", "Google organic", 3),
+     ("platform:meta", "Meta ads", 0)],
 )  # fmt: skip
 def test_visits(
     evaluator: Evaluator, stage: Stage, rules: Rules, filter_text: str, name: str, number: int
@@ -210,14 +210,14 @@ def test_the_conversion_rate(evaluator: Evaluator, stage: Stage, rules: Rules) -
     browse(stage, "google_organic", 20, orders=2)
     order(stage, None, "10")
     for threshold, filter_text, name in (
-        ("4", "", ""), ("4.0001", "", ""), ("2.5", "source:google_ads", "Google Ads"),
-        ("2.6", "source:google_ads", "Google Ads"), ("10", "platform:meta", "Meta Ads"),
+        ("4", "", ""), ("4.0001", "", ""), ("2.5", "source:google_ads", "Google ads"),
+        ("2.6", "source:google_ads", "Google ads"), ("10", "platform:meta", "Meta ads"),
     ):  # fmt: skip
         rules.create(replace(RATE, threshold=Decimal(threshold), filter=filter_text, filter_name=name))
     evaluator.evaluate(noon(0.1))
     assert [(step.title, step.cause) for step in evaluator.notified_steps] == [
         ("Conversion rate is below 4.0001 %", "4 %, 6\u201312 May 2026."),
-        ("Conversion rate of Google Ads is below 2.6 %", "2.5 %, 6\u201312 May 2026."),
+        ("Conversion rate of Google ads is below 2.6 %", "2.5 %, 6\u201312 May 2026."),
     ]
     *_, meta_rule = rules.run(list_rules)
     assert (meta_rule.figure, meta_rule.note) == (None, "Nothing to divide by in this period.")
@@ -244,7 +244,7 @@ def test_spend_without_orders(evaluator: Evaluator, stage: Stage, rules: Rules) 
     assert (
         evaluator.notified_steps[0].cause == "120.00 EUR, 6\u201312 May 2026. c4 70.00 EUR, Summer 50.00 EUR."
     )
-    assert evaluator.notified_steps[1].cause == "70.00 EUR, 6\u201312 May 2026. Google Ads 70.00 EUR."
+    assert evaluator.notified_steps[1].cause == "70.00 EUR, 6\u201312 May 2026. Google ads 70.00 EUR."
     order(stage, "google_ads", "5", campaign_id="c4")
     order(stage, "facebook_ads", "5", campaign_id="c2")
     evaluator.evaluate(noon(1.1))
@@ -387,7 +387,7 @@ def test_filters_are_chosen_by_name(stage: Stage, rules: Rules) -> None:
     stage.ad("campaign", "c3", "Winter")
     filters = rules.run(_list)
     assert filters["platform"].items() >= {
-        "platform:meta": "Meta Ads", "platform:taboola": "Taboola Ads",
+        "platform:meta": "Meta ads", "platform:taboola": "Taboola ads",
     }.items()  # fmt: skip
     assert filters["source"]["source:google_organic"] == "Google organic"
     assert filters["channel"]["channel:paid"] == "Paid ads"

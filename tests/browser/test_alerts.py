@@ -133,10 +133,10 @@ def test_a_rule_about_the_roas_of_meta(visitor: Visitor, space_id: int) -> None:
     page = visitor.page
     visitor.visit.goto(f"/console/spaces/{space_id}/alerts/rules")
     form = page.locator("form:has(#measure-figure)")
-    form.get_by_label("Of", exact=True).select_option(label="Meta Ads")
+    form.get_by_label("Of", exact=True).select_option(label="Meta ads")
     visitor.type(form.get_by_label("Threshold"), "2")
     visitor.check_screen()
     visitor.press(page.get_by_role("button", name="Add rule", exact=True))
-    expect(page.get_by_role("rowheader", name="ROAS of Meta Ads is below 2")).to_be_visible()
+    expect(page.get_by_role("rowheader", name="ROAS of Meta ads is below 2")).to_be_visible()
     visitor.check_screen()
     assert only_refusals(visitor.visit.reports), visitor.visit.reports

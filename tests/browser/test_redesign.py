@@ -143,11 +143,11 @@ def test_return_of_a_platform_is_in_sight_after_the_login(
 ) -> None:
     visitor = visit(viewport={"width": DESKTOP[0], "height": DESKTOP[1]})
     visitor.log_in_by_page(user)
-    row = visitor.page.get_by_role("row", name=re.compile("^Meta Ads"))
+    row = visitor.page.get_by_role("row", name=re.compile("^Meta ads"))
     roas = row.locator("td[data-label=ROAS]")
     expect(roas).to_have_text(re.compile(r"\d+\.\d\d"))
     expect(roas).to_be_in_viewport()
-    row.get_by_role("link", name="Meta Ads").click()
+    row.get_by_role("link", name="Meta ads").click()
     for name in ("Facebook", "Instagram"):
         expect(visitor.page.get_by_role("row", name=re.compile(f"^{name}"))).to_be_visible()
     assert visitor.reports == []

@@ -136,19 +136,19 @@ def test_a_rule_of_ones_own(owner: Person, stage: Stage, space_id: int) -> None:
     page = rules_page(space_id)
     form = owner.browser.form(page, f"{page}/create")
     text = owner.browser.send(form, filter="platform:meta", threshold="2").text
-    assert "<bdi>ROAS of Meta Ads is below 2</bdi>" in text
+    assert "<bdi>ROAS of Meta ads is below 2</bdi>" in text
     assert "Not checked yet" in text
     ((rule_id,),) = stage.connection.execute(
         "SELECT id FROM custom_alert_rules WHERE space_id = %s", (space_id,)
     ).fetchall()
-    put_alert(stage, "custom", f"{rule_id}", title="ROAS of Meta Ads is below 2", cause="1.5.")
+    put_alert(stage, "custom", f"{rule_id}", title="ROAS of Meta ads is below 2", cause="1.5.")
     assert "alert open" in owner.browser.get(page).text
     assert "Compare the figure with its report" in owner.browser.get(make_page(space_id)).text
-    assert "ROAS of Meta Ads is below 2" in owner.browser.get(f"/console/spaces/{space_id}").text
+    assert "ROAS of Meta ads is below 2" in owner.browser.get(f"/console/spaces/{space_id}").text
     change = owner.browser.form(f"{page}?change={rule_id}", f"{page}/change", rule=f"{rule_id}")
     assert ("filter", "platform:meta") in change.fields
     changed_text = owner.browser.send(change, condition="above", threshold="4.5", days="30").text
-    assert "<bdi>ROAS of Meta Ads is above 4.5</bdi>" in changed_text
+    assert "<bdi>ROAS of Meta ads is above 4.5</bdi>" in changed_text
     assert "the last 30 full days" in changed_text
     assert "alert open" not in changed_text
     assert "muted until" in owner.browser.fill(page, f"{page}/mute", mute="7").text

@@ -83,14 +83,14 @@ def test_it_works(owner: Person, stage: Stage, space_id: int, put_rows: Any) -> 
                        platform_revenue=150), spend_row(3, "meta", 10), spend_row(3, "billboard", 5),
              spend_row(40, "google", 10))  # fmt: skip
     page = make_page(owner, space_id)
-    google = page.row("rows", "Google Ads")
+    google = page.row("rows", "Google ads")
     assert values(google, "spend", "impressions", "clicks", "credited_conversions",
                   "credited_revenue", "roas", "cpa", "new_customers", "cac") == [
         "25.125", "1000", "10", "1", "100.5", "4", "25.125", "1", "25.125",
     ]  # fmt: skip
     assert values(google, "platform_conversions", "platform_revenue") == ["2", "150"]
     assert "151.3 %" in google[PLACES["spend"]].text
-    assert values(page.row("rows", "Meta Ads"), "spend", "credited_conversions", "roas") == [
+    assert values(page.row("rows", "Meta ads"), "spend", "credited_conversions", "roas") == [
         "10", "0", "0",
     ]  # fmt: skip
     ads_row = page.row("rows", "Platforms with spend")
@@ -116,8 +116,8 @@ def test_rows_open_into_finer_ones(owner: Person, stage: Stage, space_id: int, p
         spend_row(4, "google", 5, account_id="1"),
     )
     page = make_page(owner, space_id)
-    assert values(page.row("rows", "Google Ads"), "spend", "credited_revenue") == ["65", "100"]
-    for title, spend in (("Google Ads", None), ("<script>", "60"), ("8", "40"), ("9", "40")):
+    assert values(page.row("rows", "Google ads"), "spend", "credited_revenue") == ["65", "100"]
+    for title, spend in (("Google ads", None), ("<script>", "60"), ("8", "40"), ("9", "40")):
         assert "<script>alert" not in page.html
         row = page.row("rows", title)
         if spend:
@@ -127,7 +127,7 @@ def test_rows_open_into_finer_ones(owner: Person, stage: Stage, space_id: int, p
     assert row[0].link is None
     assert values(page.row("rows", "Account level"), "spend") == ["5"]
     assert values(page.row("rows", "No ad set"), "spend") == ["20"]
-    closed_link = page.row("rows", "Google Ads")[0].link
+    closed_link = page.row("rows", "Google ads")[0].link
     assert closed_link
     titles = [row[0].text for row in PageTables(owner.browser.get(closed_link).text).tables["rows"]]
     assert "8" not in titles
@@ -153,7 +153,7 @@ def test_what_a_platform_says_leads_to_the_comparison(
     order(stage, "google_ads", "100")
     put_rows(spend_row(3, "google", 50, platform_conversions=3, platform_revenue=260))
     answer = owner.browser.get(f"/console/spaces/{space_id}/campaigns?columns=platform_says")
-    cell = PageTables(answer.text).row("rows", "Google Ads")[1]
+    cell = PageTables(answer.text).row("rows", "Google ads")[1]
     assert "3.0 times yours" in cell.text
     assert cell.link
     assert owner.browser.get(html.unescape(cell.link)).status_code == 200
@@ -169,8 +169,8 @@ def test_sorted_by_any_column(owner: Person, stage: Stage, space_id: int, put_ro
     def list_campaigns(query: str) -> list[str]:
         return [row[0].text for row in make_page(owner, space_id, query).tables["rows"][1:4]]
 
-    assert list_campaigns("sort=roas") == ["Meta Ads", "Google Ads", "E-mail"]
-    assert list_campaigns("sort=roas&order=ascending") == ["Google Ads", "Meta Ads", "E-mail"]
+    assert list_campaigns("sort=roas") == ["Meta ads", "Google ads", "E-mail"]
+    assert list_campaigns("sort=roas&order=ascending") == ["Google ads", "Meta ads", "E-mail"]
     assert list_campaigns("sort=credited_revenue")[0] == "E-mail"
     assert list_campaigns("sort=shoe") == list_campaigns("")
 
@@ -264,7 +264,7 @@ def test_contribution(owner: Person, stage: Stage, space_id: int, put_rows: Any)
     assert "The settings are saved" in owner.browser.fill(settings, settings, cost_rate="12,5 %").text
     assert 'name="cost_rate" type="text" value="12.5"' in owner.browser.get(settings).text
     page = make_page(owner, space_id)
-    assert values(page.row("rows", "Google Ads"), "contribution") == ["67.5"]
+    assert values(page.row("rows", "Google ads"), "contribution") == ["67.5"]
     assert page.headlines["Profit"].value == "67.5"
     owner.browser.fill(settings, settings, cost_rate="")
     assert "Profit" not in make_page(owner, space_id).headlines

@@ -98,22 +98,22 @@ def test_a_platform_that_bills_several_sources_has_a_row(
     names = [row[0].text for row in page.tables["keys"][1:]]
     assert names[:6] == [
         "TikTok ads",
-        "Meta Ads",
+        "Meta ads",
         "Facebook ads",
         "Instagram ads",
-        "Google Ads",
+        "Google ads",
         "Google organic",
     ]
     rows = {row[0].text: row for row in page.tables["keys"][1:]}
-    assert [cell.value for cell in rows["Meta Ads"][1:]] == ["3", "60", "20", "30"]
+    assert [cell.value for cell in rows["Meta ads"][1:]] == ["3", "60", "20", "30"]
     assert [[cell.value for cell in rows[name][1:]] for name in ("Facebook ads", "Instagram ads")] == [
         ["2", None, None, "15"]
     ] * 2
-    assert [cell.value for cell in rows["Google Ads"][1:]] == ["1", "7", "7", "10"]
+    assert [cell.value for cell in rows["Google ads"][1:]] == ["1", "7", "7", "10"]
     assert rows["Google organic"][2].text == f"{NO_FIGURE} No spend"
     assert "covers several sources" in rows["Facebook ads"][2].text
     assert '<data value="5">5.00</data> EUR of spend is not in any row' in page.html
-    opened_page = PageTables(owner.browser.get(rows["Meta Ads"][0].link or "").text)
+    opened_page = PageTables(owner.browser.get(rows["Meta ads"][0].link or "").text)
     figures = {name: opened_page.headlines[name].value for name in ("New customers", "Spend", "CAC")}
     assert figures == {"New customers": "3", "Spend": "60", "CAC": "20"}
 

@@ -53,10 +53,10 @@ def test_it_works(owner: Person, stage: Stage, space_id: int, put_rows: Any) -> 
         "Revenue": "200.5", "Orders": "4", "Ad spend": "75", "ROAS": "2", "CAC": "37.5",
         "Visits": "0", "Unattributed": "1",
     }  # fmt: skip
-    meta, email = page.row("sources", "Meta Ads"), page.row("sources", "E-mail")
+    meta, email = page.row("sources", "Meta ads"), page.row("sources", "E-mail")
     assert [meta[1].value, meta[3].value, meta[-2].value, meta[-1].value] == ["150", "2", "60", "2.5"]
     assert [email[1].value, email[2].value, email[-1].value] == ["30.5", "10", None]
-    assert page.row("sources", "Google Ads")[-2].value == "15"
+    assert page.row("sources", "Google ads")[-2].value == "15"
     assert [page.row("sources", title)[1].value for title in ("Unattributed", "All")] == ["20", "200.5"]
     assert page.row("sources", "All")[-1].value == "2"
     assert "Latest orders" in page.html
@@ -133,13 +133,13 @@ def test_a_platform_opens_into_its_sources(owner: Person, stage: Stage, space_id
     order(stage, "instagram_ads", "50")
     order(stage, "google_ads", "7")
     page = Overview(owner, space_id)
-    toggle = page.row("sources", "Meta Ads")[0].link
+    toggle = page.row("sources", "Meta ads")[0].link
     assert toggle
     open_page = PageTables(owner.browser.get(html.unescape(toggle)).text)
     rows = [row[0].text for row in open_page.tables["sources"]]
-    assert rows[1:4] == ["Meta Ads", "Facebook ads", "Instagram ads"]
+    assert rows[1:4] == ["Meta ads", "Facebook ads", "Instagram ads"]
     assert [open_page.row("sources", title)[1].value for title in rows[1:4]] == ["150", "100", "50"]
-    assert "open=" not in (page.row("sources", "Google Ads")[0].link or "")
+    assert "open=" not in (page.row("sources", "Google ads")[0].link or "")
 
 
 def test_sources_of_the_same_value_are_in_the_order_of_their_spend(
@@ -149,7 +149,7 @@ def test_sources_of_the_same_value_are_in_the_order_of_their_spend(
         order(stage, source, "10")
     put_rows(spend_row(3, "meta", 5), spend_row(3, "google", 15))
     rows = [row[0].text for row in Overview(owner, space_id).tables["sources"]]
-    assert rows[1:4] == ["Google Ads", "Meta Ads", "E-mail"]
+    assert rows[1:4] == ["Google ads", "Meta ads", "E-mail"]
 
 
 def test_the_rate_of_a_platform_is_that_of_all_its_visits(
@@ -167,10 +167,10 @@ def test_the_rate_of_a_platform_is_that_of_all_its_visits(
         items.append(event(trk_token=f"{network}-0", event_time=moment + 60_000, amount="10"))
     Pipeline(connection, space_id).run(*items)
     rows = {title: Overview(owner, space_id, "open=meta").figures(title)[3:5]
-            for title in ("Meta Ads", "Facebook ads", "Instagram ads", "Google Ads", "All")}  # fmt: skip
+            for title in ("Meta ads", "Facebook ads", "Instagram ads", "Google ads", "All")}  # fmt: skip
     assert rows == {
-        "Meta Ads": ["4", "0.5"], "Facebook ads": ["3", "0.3333"], "Instagram ads": ["1", "1"],
-        "Google Ads": ["2", "0.5"], "All": ["6", "0.5"],
+        "Meta ads": ["4", "0.5"], "Facebook ads": ["3", "0.3333"], "Instagram ads": ["1", "1"],
+        "Google ads": ["2", "0.5"], "All": ["6", "0.5"],
     }  # fmt: skip
 
 
@@ -212,7 +212,7 @@ def test_every_missing_figure_has_a_reason(owner: Person, stage: Stage, space_id
 def test_figures_lead_to_their_events(owner: Person, stage: Stage, space_id: int) -> None:
     order(stage, "facebook_ads", "100")
     order(stage, "email", "50")
-    link = Overview(owner, space_id).row("sources", "Meta Ads")[1].link
+    link = Overview(owner, space_id).row("sources", "Meta ads")[1].link
     assert link
     events = PageTables(owner.browser.get(html.unescape(link)).text)
     assert events.headlines["Their amounts"].value == "100"

@@ -36,7 +36,7 @@ def test_it_works(owner: Person, stage: Stage, space_id: int, put_rows: Any) -> 
     page = Overview(owner, space_id, "open=meta")
     before = {row[0].text: row[2].value for row in page.tables["sources"][1:]}
     assert before == {
-        "Meta Ads": "50", "Facebook ads": "20", "Instagram ads": "30", "TikTok Ads": "11", "E-mail": "7",
+        "Meta ads": "50", "Facebook ads": "20", "Instagram ads": "30", "TikTok ads": "11", "E-mail": "7",
         "Unattributed": "3", "All": "71",
     }  # fmt: skip
     page = Overview(owner, space_id, "open=meta&compare=none")
@@ -54,7 +54,7 @@ def test_the_return_on_spend_is_that_of_the_revenue_shown(
     put_rows(spend_row(3, "google", 50))
     for mode, revenue, roas in (("profile", "0", "0"), ("company", "100", "2")):
         page = Overview(owner, space_id, f"query_mode={mode}")
-        google = page.row("sources", "Google Ads")
+        google = page.row("sources", "Google ads")
         assert [google[1].value, google[-1].value, page.headlines["ROAS"].value] == [revenue, roas, roas]
 
 
@@ -99,7 +99,7 @@ def test_with_a_filter_that_does_not_narrow_spend(
     assert f"{reason}, so there are no ratios." in page.html
     assert f"{NO_FIGURE} {reason}." in page.headlines["ROAS"].text
     assert "No ad spend" not in page.html
-    assert "don't belong together" in page.row("sources", "Google Ads")[-1].text
+    assert "don't belong together" in page.row("sources", "Google ads")[-1].text
 
 
 def test_an_order_without_a_rate_has_an_amount(owner: Person, stage: Stage, space_id: int) -> None:

@@ -48,16 +48,16 @@ def test_it_works(owner: Person, space_id: int) -> None:
     page = owner.browser.get(path)
     assert page.status_code == 200, page.text
     assert rows(page.text) == {
-        "Google Ads says": ["5", "250.5"],
+        "Google ads says": ["5", "250.5"],
         "Views, modelled conversions, orders it was not sent": ["-2", "-70.5"],
-        "Counted as Google Ads does": ["3", "180"],
+        "Counted as Google ads does": ["3", "180"],
         "Same window, 30 days": ["0", "0"],
         "By date of the order": ["0", "0"],
         "Refunds": ["0", "-10"],
         "Credited to other sources by your model": ["-1", "-20"],
         "Credited by last non-direct touch": ["2", "150"],
     }
-    link = re.search(r'href="([^"]*)">Count as Google Ads does', page.text)
+    link = re.search(r'href="([^"]*)">Count as Google ads does', page.text)
     assert link is not None
     report = owner.browser.get(html.unescape(link[1]))
     assert report.status_code == 200
@@ -70,8 +70,8 @@ def test_it_works(owner: Person, space_id: int) -> None:
 def test_another_platform_and_window(owner: Person, space_id: int) -> None:
     path = f"/console/spaces/{space_id}/ads/comparison"
     page = owner.browser.get(f"{path}?platform=meta&click_window=1").text
-    assert "Meta Ads reported no conversions in this period" in page
-    assert rows(page)["Counted as Meta Ads does"] == ["0", "0"]
+    assert "Meta ads reported no conversions in this period" in page
+    assert rows(page)["Counted as Meta ads does"] == ["0", "0"]
     assert "Window of 30 days instead of 1 day" in rows(page)
     refusal = owner.browser.get(f"{path}?platform=metta")
     assert refusal.status_code == 422

@@ -23,7 +23,7 @@ PAGES = (
 """The other pages also name labels of other companies."""
 NO_LABELS = {
     "Needs 300 orders with a visit (you have 120)": "a message with its numbers",
-    "ROAS of Meta Ads is below 2 in the last 7 full days": "a rule in words",
+    "ROAS of Meta ads is below 2 in the last 7 full days": "a rule in words",
     "Count as Meta does": "a button with the platform's name",
     "Order Updated": "an event of Segment",
     **dict.fromkeys(

@@ -59,8 +59,8 @@ def find_billing_platform(source: str) -> str | None:
 
 
 def platform_title(platform: str) -> str:
-    """Return a platform's display name: `Meta Ads`, but `E-mail`."""
-    return format_title(platform) if platform in SOURCES else f"{format_title(platform)} Ads"
+    """Return a platform's display name, like its sources': `Meta ads`, but `E-mail`."""
+    return format_title(platform) if platform in SOURCES else f"{format_title(platform)} ads"
 
 
 def _list_platforms() -> dict[str, str]:
