@@ -135,6 +135,27 @@ def test_the_order_of_a_page_waits_for_nobody(stage: Stage) -> None:
     assert sum(amounts(stage)) == 0
 
 
+@pytest.mark.parametrize("limit", [1, 10])
+@pytest.mark.parametrize(
+    "other",
+    [
+        add_sender("browser", event(order_id="o1", trk_token="t1", event_name="contact", amount="0")),
+        add_sender(
+            "api_key", event(order_id="o1", trk_token="t1", event_name="initiate_checkout", amount="60")
+        ),
+    ],
+)
+def test_other_events_that_name_the_order(stage: Stage, other: Accepted, limit: int) -> None:
+    """Neither a checkout nor a page's event takes the refunds of a purchase, whatever arrives first."""
+    receipt, _ = stage.run(order(), back(make_refund("r1", "15")))
+    stage.put(other, back(make_refund("r2", "5")))
+    stage.process(limit)
+    stage.run(back(MoneyBack(amount=None)))
+    rows = [row for row in stage.rows("events", "event_name", "amount", "contact_id") if row[1] < 0]
+    assert sorted(float(amount) for _, amount, _ in rows) == [-30, -15, -5]
+    assert {(name, contact) for name, _, contact in rows} == {("purchase", stage.find_contact(receipt))}
+
+
 def test_a_deleted_order_and_a_deleted_refund(stage: Stage) -> None:
     order_event, refund_event = stage.run(order(), back(make_refund("r1", "10")))
     for event_id in (order_event, refund_event):

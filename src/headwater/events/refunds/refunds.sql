@@ -17,7 +17,7 @@ CROSS JOIN LATERAL (
 -- name: orders
 -- The best last: purchases, and server events before browser events. The conditions match two indexes.
 SELECT e.order_id, e.id, e.contact_id, e.event_name, e.amount, e.currency, e.order_name,
-       e.do_not_capi
+       e.do_not_capi, e.by_browser
 FROM unnest(%(order_ids)s::text[]) AS wanted (order_id)
 CROSS JOIN LATERAL (
     SELECT known.*, false AS by_browser FROM events known

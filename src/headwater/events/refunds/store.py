@@ -42,6 +42,7 @@ class StoredOrder(NamedTuple):
     currency: str | None
     order_name: str | None
     do_not_capi: bool
+    by_browser: bool
 
 
 def request_refunds(

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from headwater.events.accepted import AcceptedEvent
+from headwater.events.accepted import ORDER_NAME, AcceptedEvent
 from headwater.events.batch_store import Duplicate
 from headwater.events.refunds.reports import (
     EVERYTHING,
@@ -40,6 +40,10 @@ class KnownOrder(NamedTuple):
     money: OrderMoney
     order_name: str | None
     do_not_capi: bool
+    rank: tuple[bool, bool, int]
+    """The highest is refunded: events of the business before those of pages, then purchases, then the
+    earliest. Checkouts name the order, too, and anybody can report an event from a page.
+    """
 
 
 _PLUGIN_REFUND = re.compile(r"woocommerce:[^:]+:order:([0-9]+):refund:[0-9]+")
@@ -90,54 +94,59 @@ def settle_refunds(batch: Batch) -> None:
     if not batch.parsed.refunds and not batch.refunds:
         return
     changed_refunds: dict[str, OrderRefunds] = {}
-    batch_orders = dict(_list_batch_orders(batch))
-    for name in batch_orders:
-        if name in batch.refunds:
-            changed_refunds[batch.refunds[name].order_id] = batch.refunds[name]
+    batch_orders = [*_list_batch_orders(batch)]
+    for order in batch_orders:
+        if order.order_id in batch.refunds:
+            changed_refunds[batch.refunds[order.order_id].order_id] = batch.refunds[order.order_id]
+    ranked_orders = sorted([*_list_stored_orders(batch), *batch_orders], key=lambda order: order.rank)
+    orders = {order.order_id: order for order in ranked_orders}
     for arrival, accepted_refund in batch.parsed.refunds:
         refunds = _find_refunds(batch, accepted_refund.order_ids)
         changed_refunds[refunds.order_id] = refunds
-        _add_report(batch, refunds, arrival, accepted_refund, batch_orders)
+        _add_report(batch, refunds, arrival, accepted_refund, orders)
     arrivals = {arrival.id: arrival for arrival, _ in batch.parsed.refunds}
     for refunds in changed_refunds.values():
-        _add_events(batch, refunds, _find_order(batch, refunds, batch_orders), arrivals)
+        _add_events(batch, refunds, _find_order(refunds, orders), arrivals)
         _record_corrections(batch, refunds)
     batch.refund_changes.orders = list(changed_refunds.values())
 
 
-def _list_batch_orders(batch: Batch) -> Iterator[tuple[str, KnownOrder]]:
-    """Yield orders, those from the business last."""
-    orders = [
-        (key[1], item)
-        for item in batch.items
-        if item.event is not None and (key := order_key(item.event)) and Decimal(item.event.amount or 0) >= 0
-    ]
-    for order_id, item in sorted(orders, key=lambda order: order[1].identity.sender.is_trusted):
+def _list_batch_orders(batch: Batch) -> Iterator[KnownOrder]:
+    for item in batch.items:
         event = item.event
-        assert event is not None
-        money = _make_money(batch, Decimal(event.amount) if event.amount else None, event.currency)
-        yield (
-            order_id,
-            KnownOrder(order_id, item.contact, event.event_name, money, event.order_name, event.do_not_capi),
+        if event is None or (key := order_key(event)) is None or Decimal(event.amount or 0) < 0:
+            continue
+        yield KnownOrder(
+            key[1],
+            item.contact,
+            event.event_name,
+            _make_money(batch, Decimal(event.amount) if event.amount else None, event.currency),
+            event.order_name,
+            event.do_not_capi,
+            _rank(item.id, event.event_name, is_trusted=item.identity.sender.is_trusted),
         )
 
 
-def _find_order(batch: Batch, refunds: OrderRefunds, in_batch: dict[str, KnownOrder]) -> KnownOrder | None:
-    for name in refunds.order_ids:
-        if name in in_batch:
-            return in_batch[name]
-    for name in refunds.order_ids:
-        stored_order = batch.orders.get(name)
-        if stored_order is not None:
-            return KnownOrder(
-                name,
-                batch.directory.contacts[stored_order.contact_id],
-                stored_order.event_name,
-                _make_money(batch, stored_order.amount, stored_order.currency),
-                stored_order.order_name,
-                stored_order.do_not_capi,
-            )
-    return None
+def _list_stored_orders(batch: Batch) -> Iterator[KnownOrder]:
+    for order in batch.orders.values():
+        yield KnownOrder(
+            order.order_id,
+            batch.directory.contacts[order.contact_id],
+            order.event_name,
+            _make_money(batch, order.amount, order.currency),
+            order.order_name,
+            order.do_not_capi,
+            _rank(order.event_id, order.event_name, is_trusted=not order.by_browser),
+        )
+
+
+def _rank(event_id: int, event_name: str, *, is_trusted: bool) -> tuple[bool, bool, int]:
+    return is_trusted, event_name == ORDER_NAME, -event_id
+
+
+def _find_order(refunds: OrderRefunds, orders: dict[str, KnownOrder]) -> KnownOrder | None:
+    known_orders = (orders[name] for name in refunds.order_ids if name in orders)
+    return max(known_orders, key=lambda order: order.rank, default=None)
 
 
 def _find_refunds(batch: Batch, order_ids: tuple[str, ...]) -> OrderRefunds:
@@ -155,7 +164,7 @@ def _add_report(
     refunds: OrderRefunds,
     arrival: InboxRow,
     accepted: AcceptedRefund,
-    in_batch: dict[str, KnownOrder],
+    orders: dict[str, KnownOrder],
 ) -> None:
     """Record reports that change nothing as duplicates."""
     sender = Sender(arrival.sender)
@@ -166,7 +175,7 @@ def _add_report(
         )
         for statement in accepted.statements
     ]
-    order = _find_order(batch, refunds, in_batch)
+    order = _find_order(refunds, orders)
     before = _count(refunds, order)
     refunds.reports = add_reports(refunds.reports, new)
     refunds.counted_refunds = _count(refunds, order)
