@@ -8,13 +8,18 @@ from typing import Any
 import psycopg
 import pytest
 
+from headwater.events.touchpoints.classification import read_event_touch, read_landing_touch
+from headwater.intake.imports.orders.records import read as read_past_order
+from headwater.intake.imports.orders.shop_apis import SHOP_APIS
 from headwater.intake.webhooks.models import Status
+from headwater.sources.evidence import Landing
+from headwater.sources.space_rules import SHIPPED_RULES
 from tests.support.pipeline import Stage, add_sender, new_stage
 from tests.support.webhook_samples import SAMPLES
 from tests.support.webhook_samples.shopify import ORDER, REFUND
 from tests.support.webhook_samples.stripe import CHARGE, INTENT, INVOICE, SESSION, stripe
 from tests.support.webhook_samples.woocommerce import WOO
-from tests.support.webhooks import Hooks, map_event, read
+from tests.support.webhooks import RECEIVED, Hooks, map_event, read
 
 GENERIC = {"email": "ada@example.com", "amount": 5, "order": "o1"}
 MAPPED = {"event": "purchase", "map.email": "email", "map.amount": "amount",
@@ -257,6 +262,56 @@ def test_a_page_that_is_a_source(connection: psycopg.Connection, referrer: str) 
     assert stage.values("touchpoints", "referrer_host") == [referrer.split("/")[2]]
 
 
+LANDINGS = [
+    ("/?utm_source=google&utm_medium=cpc&utm_campaign=spring", ""), ("/?gclid=1", ""),
+    ("/?gclid=1", "https://www.linkedin.com/"), ("/?utm_source=paypal.com&utm_medium=referral", ""),
+    ("/?utm_source=checkout.stripe.com", "https://checkout.stripe.com/"), ("/?fbclid=1", ""),
+    ("/?utm_source=fb-paid&utm_medium=cpc", ""), ("/?utm_campaign=a%2520b&utm_source=fb", ""),
+    ("/?utm_source=(not+set)&utm_medium=(none)", "https://www.google.com/"),
+    ("/#utm_source=newsletter&utm_medium=email", ""), ("/", "https://blog.example/post"), ("/", ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("landing", "referrer"), LANDINGS)
+def test_a_landing_page_makes_the_touch_of_a_page_view(landing: str, referrer: str) -> None:
+    """Its source, the rule that chose it, and its campaign; without a source, none."""
+    url = f"https://shop.example{landing}"
+    touch = read_landing_touch(Landing(url, referrer or None), 0, SHIPPED_RULES)
+    deliveries = [
+        ("shopify", {**ORDER, "landing_site": landing, "referring_site": referrer,
+                     "note_attributes": []}, {}),
+        ("woocommerce", {**WOO, "meta_data": [
+            {"key": "_wc_order_attribution_session_entry", "value": url},
+            {"key": "_wc_order_attribution_referrer", "value": referrer}]}, {}),
+        ("generic", {**GENERIC, "page": url, "from": referrer},
+         {**MAPPED, "map.url": "page", "map.referrer": "from"}),
+    ]  # fmt: skip
+    for kind, body, settings in deliveries:
+        event = read(kind, body, settings=settings).event
+        assert event is not None
+        assert read_event_touch(event, 0) == touch, kind
+
+
+def test_the_landing_page_names_the_source_before_woocommerce_does() -> None:
+    """WooCommerce knows no msclkid, so it takes an ad on Bing for a search."""
+    tags = {"utm_source": "bing", "utm_medium": "organic", "session_entry": "https://shop.example/?msclkid=1"}
+    notes = [{"key": f"_wc_order_attribution_{name}", "value": value} for name, value in tags.items()]
+    body = {**WOO, "meta_data": notes, "refunds": []}
+    (order,) = SHOP_APIS["woocommerce"].read([body], "")
+    for event in (read("woocommerce", body).event, read_past_order(order.fields, RECEIVED).event):
+        assert event is not None
+        touch = read_event_touch(event, 0)
+        assert touch is not None
+        assert touch.source_rule == "msclkid"
+
+
+def test_a_visit_that_the_tracker_recorded_can_be_left_out() -> None:
+    event = read("shopify", {**ORDER, "note_attributes": []}, settings={"map.referrer": ""}).event
+    assert event is not None
+    assert event.url is not None
+    assert read_event_touch(event, 0) is None
+
+
 TAGGED = {"landing_site": "/?utm_source=google&utm_medium=cpc&utm_campaign=spring", "note_attributes": []}
 
 
@@ -278,7 +333,8 @@ def test_tags_of_renewals_make_no_touch(parts: tuple[str, str, str, str]) -> Non
 ])  # fmt: skip
 def test_other_tags_keep_the_touch(tags: str) -> None:
     order = map_event("shopify", {**ORDER, **TAGGED, "tags": tags})
-    assert order["trk_source"] == "google_ads"
+    assert order["url"].endswith(TAGGED["landing_site"])
+    assert order["referrer"] == ORDER["referring_site"]
 
 
 @pytest.mark.parametrize("query", [
@@ -289,8 +345,14 @@ def test_other_tags_keep_the_touch(tags: str) -> None:
 ])  # fmt: skip
 def test_landing_pages_are_read_as_those_of_page_views(query: str) -> None:
     landing_site = f"/{query}" if query[0] == "#" else f"/?{query}"
-    order = map_event("shopify", {**ORDER, "landing_site": landing_site, "note_attributes": []})
-    assert order["trk_campaign"] == "spring"
     notes = [{"key": "_wc_order_attribution_session_entry", "value": f"https://shop.example{landing_site}"},
              {"key": "_wc_order_attribution_utm_campaign", "value": "spring?fbclid=IwAR1"}]  # fmt: skip
-    assert map_event("woocommerce", {**WOO, "meta_data": notes})["trk_campaign"] == "spring"
+    for kind, body in (
+        ("shopify", {**ORDER, "landing_site": landing_site, "note_attributes": []}),
+        ("woocommerce", {**WOO, "meta_data": notes}),
+    ):
+        event = read(kind, body).event
+        assert event is not None
+        touch = read_event_touch(event, 0)
+        assert touch is not None
+        assert touch.ad.campaign_name == "spring", kind

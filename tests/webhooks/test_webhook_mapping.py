@@ -86,24 +86,15 @@ def test_shopify_s_order(topic: str) -> None:
         "trk_token": "tok-4", "phone": "+15551234567", "user_agent": "Browser/1",
         "url": "https://shop.example/products/x?utm_source=newsletter&utm_medium=email"
                "&utm_campaign=may",
-        "trk_source": "email", "trk_type": "email", "trk_campaign": "may",
         "referrer": "https://www.blog.example/post",
         "company_external_id": "77", "company_name": "Acme",
         "idempotency_key": f"shopify:{topic}:820982911946154508",
     }  # fmt: skip
 
 
-def test_where_shopify_s_visit_came_from() -> None:
-    def source(**changes: Any) -> Any:
-        return map_event("shopify", {**ORDER, **changes}).get("trk_source")
-
-    assert source(landing_site="/?gclid=1") == "google_ads"
-    assert source(landing_site="/") is None
-    event = map_event("shopify", {**ORDER, "landing_site": "/"})
-    assert event["referrer"] == "https://www.blog.example/post"
-    assert source(landing_site=None, referring_site=None) is None
+def test_a_note_of_shopify_s_order_names_the_source() -> None:
     notes = [{"name": "trk_source", "value": "tiktok_ads"}]
-    assert source(note_attributes=notes) == "tiktok_ads"
+    assert map_event("shopify", {**ORDER, "note_attributes": notes})["trk_source"] == "tiktok_ads"
 
 
 def test_shopify_s_fingerprint_needs_its_ip() -> None:
@@ -138,7 +129,7 @@ def test_woocommerce_s_order() -> None:
         "currency": "USD",
         "order_id": "727", "order_name": "727", "checkout_token": "wc_order_58d2",
         "trk_token": "tok-5", "phone": "(555) 123-4567", "user_agent": "Browser/1",
-        "trk_source": "google", "trk_type": "cpc",
+        "trk_source": "google", "trk_type": "cpc", "referrer": "",
         "company_external_id": "12", "company_name": "Acme",
         "idempotency_key": "woocommerce:shop.example:order.processing:727",
     }  # fmt: skip

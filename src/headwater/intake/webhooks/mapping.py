@@ -32,7 +32,7 @@ from headwater.spaces.custom_fields import DATE_SLOTS, NUMBER_SLOTS, slot_name
 BUYER_OF_ORDER = "buyer_of_order"
 """A target: the order whose buyer the event is about, or which is refunded."""
 REFERRER = "referrer"
-"""A target: the page that led to the visit."""
+"""A target: the page that led to the visit. With it, the url is the visit's landing page."""
 TEST_ORDER, WITHOUT_VISIT = "test_order", "without_visit"
 """Targets: whether it is a test order, or without a visit."""
 
@@ -105,6 +105,7 @@ class MappedPayload:
     order: str | None = None
     """The order whose buyer it is about, or which is refunded."""
     referrer: str | None = None
+    """None if the url is no landing page, empty if the visit came from no page."""
     is_test: bool | None = None
     """None: the type of webhook decides, likewise below."""
     is_without_visit: bool | None = None
@@ -168,7 +169,7 @@ def map_fields(document: MappingInput, expressions: Mapping[str, str]) -> Mapped
     if "currency" in check.errors and payload.pop("amount", None) is not None:
         left_out.append("The amount would count in the Space's currency.")
     order = payload.pop(BUYER_OF_ORDER, None)
-    referrer = payload.pop(REFERRER, None)
+    referrer = payload.pop(REFERRER, "" if REFERRER in expressions else None)
     is_test, is_without_visit = payload.pop(TEST_ORDER, None), payload.pop(WITHOUT_VISIT, None)
     if ("fingerprint" in payload) != ("ip" in payload):
         payload.pop("fingerprint", None)
@@ -184,7 +185,7 @@ def to_event(mapped: MappedPayload, default_key: str, current_time: float) -> Ac
         event = _find_form(mapped).accept(encode_exact(payload), current_time)
     except Invalid as invalid:
         event = _accept_valid_fields(mapped, invalid, current_time)
-    return msgspec.structs.replace(event, referrer=mapped.referrer) if mapped.referrer else event
+    return msgspec.structs.replace(event, referrer=mapped.referrer) if mapped.referrer is not None else event
 
 
 def _find_form(mapped: MappedPayload) -> Form[AcceptedEvent]:

@@ -28,6 +28,8 @@ from headwater.intake.ingest.times import parse_event_time
 from headwater.intake.webhooks.mapping import MappedPayload, make_key, to_event
 from headwater.intake.webhooks.values import to_number
 from headwater.people.identity.senders import Sender
+from headwater.sources.evidence import UNDECLARED
+from headwater.sources.resolve import resolve
 from headwater.sources.space_rules import SourceRules
 from headwater.spaces.models import Space
 
@@ -78,6 +80,7 @@ _NOTES: Mapping[str, str] = {
     "referrer": "referrer",
 }
 """Attributes of an order, by the field that they fill."""
+_SHOP_TAGS = ("utm_source", "utm_medium", "utm_campaign", "utm_term")
 _MOST_NOTES = 100
 _REFUND_ITEM = re.compile(r"(?:^|;)amount:([0-9.]{1,40})\|")
 _REFUND_DATE = re.compile(r"\|date:([0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:]{5,8})(?:;|$)")
@@ -119,13 +122,11 @@ def read(values: dict[str, Any], current_time: float) -> PastOrder:
         raise Invalid.of_rules(dict.fromkeys(missing_names, "must be present."))
     refuse_uncounted(values)
     payload = _make_payload(values)
-    referrer = payload.pop("referrer", None) or _find_text(values, "referrer")
+    referrer = payload.pop("referrer", None) or _find_text(values, "referrer") or ""
     mapped_payload = MappedPayload(payload, referrer=referrer)
     if has_no_visitor(values):
         mapped_payload = mapped_payload.without_visit()
     event = to_event(mapped_payload, make_key("order", payload["order_id"]), current_time)
-    if event.url and event.referrer is None:
-        event = msgspec.structs.replace(event, referrer="")  # a landing page counts without a referrer, too
     if mapped_payload.left_out:
         event = msgspec.structs.replace(event, warnings=(*event.warnings, *mapped_payload.left_out))
     return PastOrder(event, _read_refund(values, event, current_time))
@@ -142,6 +143,10 @@ def _make_payload(values: Mapping[str, Any]) -> dict[str, Any]:
     payload |= {"event_name": ORDER_NAME, "do_not_capi": True}
     payload["order_id"] = read_id("order_id", str(values["order_id"]).strip())
     payload |= _read_notes(values.get("note_attributes"))
+    _, rule = resolve(UNDECLARED, _find_text(payload, "url"))
+    if rule == "fallback":  # shops know fewer click ids than the landing page may have
+        shop_tags = {_NOTES[name]: values[name] for name in _SHOP_TAGS if not is_blank(values.get(name))}
+        payload = shop_tags | payload
     if isinstance(payload.get("phone"), str):
         payload["phone"] = payload["phone"].removeprefix("'")  # keeps spreadsheets from calculating
     return payload

@@ -94,9 +94,13 @@ def listed_fields(path: str, key: str) -> Fields:
     names = (
         "trk_token",
         "fingerprint",
+        "trk_source",
         "trk_network",
+        "trk_type",
+        "trk_campaign",
         "trk_ad_group",
         "trk_ad_id",
+        "trk_keyword",
         "company_external_id",
         "company_name",
         "heard_about_us",
@@ -109,22 +113,3 @@ def write_list_field(path: str, key: str, name: str) -> str:
     copied ones.
     """
     return f"{path}[?{key}=='{name}' && value] | [-1].value"
-
-
-def landing_fields(url: str, path: str, key: str) -> Fields:
-    """Return expressions for attribution, from the list or the landing page URL."""
-    return {
-        "trk_source": first(
-            write_list_field(path, key, "trk_source"),
-            f"url_source({url})",
-            f"url_parameter({url}, 'utm_source')",
-        ),
-        **{
-            name: first(write_list_field(path, key, name), f"url_parameter({url}, '{parameter}')")
-            for name, parameter in (
-                ("trk_type", "utm_medium"),
-                ("trk_campaign", "utm_campaign"),
-                ("trk_keyword", "utm_term"),
-            )
-        },
-    }

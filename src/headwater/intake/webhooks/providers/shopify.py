@@ -19,7 +19,6 @@ from headwater.intake.webhooks.providers.provider import (
     Provider,
     SecretMaker,
     first,
-    landing_fields,
     listed_fields,
     write_list_field,
 )
@@ -53,7 +52,6 @@ _WORD = re.compile(r"[a-z]+")
 _RENEWS, _RENEWED = frozenset({"recurring", "renewal"}), frozenset({"order", "subscription", "subscriptions"})
 """Renewal tags have a word of each set: `appstle_subscription_recurring_order`."""
 _NEGATIONS = frozenset({"first", "non", "not", "no"})
-_LANDING = "absolute_url(landing_site, order_status_url)"
 
 
 def _check(secret: bytes, message: WebhookRequest, _: WebhookSettings) -> None:
@@ -83,10 +81,9 @@ _ORDER: Fields = {
     "checkout_token": first("checkout_token", "cart_token"),
     "user_agent": "client_details.user_agent",
     "ip": first("browser_ip", "client_details.browser_ip"),
-    "url": _LANDING,
+    "url": "absolute_url(landing_site, order_status_url)",
     "referrer": "referring_site",
     **listed_fields(*_NOTES),
-    **landing_fields(_LANDING, *_NOTES),
     "company_external_id": first("company.id", write_list_field(*_NOTES, "company_external_id")),
     "company_name": first("billing_address.company", write_list_field(*_NOTES, "company_name")),
 }

@@ -58,12 +58,9 @@ _ENTRY = write_list_field(*_META, "_wc_order_attribution_session_entry")
 
 
 def _attribution(name: str, member: str) -> str:
-    """Try our order note, the landing URL, then WooCommerce's attribution."""
-    return first(
-        write_list_field(*_META, name),
-        f"url_parameter({_ENTRY}, '{member}')",
-        write_list_field(*_META, f"_wc_order_attribution_{member}"),
-    )
+    """Try our order note, then WooCommerce's attribution, which knows fewer click ids than landing pages."""
+    shops = write_list_field(*_META, f"_wc_order_attribution_{member}")
+    return first(write_list_field(*_META, name), f"!url_source({_ENTRY}) && ({shops}) || `null`")
 
 
 _PERSON: Fields = {
@@ -87,11 +84,7 @@ _ORDER: Fields = {
     "user_agent": "customer_user_agent",
     "url": _ENTRY,
     "referrer": write_list_field(*_META, "_wc_order_attribution_referrer"),
-    "trk_source": first(
-        write_list_field(*_META, "trk_source"),
-        f"url_source({_ENTRY})",
-        write_list_field(*_META, "_wc_order_attribution_utm_source"),
-    ),
+    "trk_source": _attribution("trk_source", "utm_source"),
     "trk_type": _attribution("trk_type", "utm_medium"),
     "trk_campaign": _attribution("trk_campaign", "utm_campaign"),
     "trk_keyword": _attribution("trk_keyword", "utm_term"),
