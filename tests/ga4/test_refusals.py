@@ -99,6 +99,18 @@ def test_a_malformed_body(desk: Ga4Desk, body: bytes) -> None:
     assert (refusal.status_code, list(refusal.json()["errors"])) == (422, ["body"])
 
 
+@pytest.mark.parametrize("text", [b"\\ud83d", b"M\xfcller", b"\\u0000"])
+def test_unstorable_text_refuses_only_its_event(desk: Ga4Desk, text: bytes) -> None:
+    wrong = b'{"name": "purchase", "params": {"value": 1, "transaction_id": "%s"}}' % text
+    body = b'{"client_id": "c1", "events": [%s, {"name": "sign_up"}]}' % wrong
+    answer = desk.request(body)
+    assert answer.status_code == 200, answer.text
+    assert list(answer.json()["errors"]) == ["events.0.params.transaction_id"]
+    assert desk.rows("event_name") == [("sign_up",)]
+    wrong_person = desk.request(b'{"client_id": "%s", "events": [{"name": "sign_up"}]}' % text)
+    assert wrong_person.status_code == 422
+
+
 def test_a_large_body(desk: Ga4Desk) -> None:
     body = json.dumps({**BODY, "x": "y" * MAX_BODY}).encode()
     assert desk.request(body).status_code == 413

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from headwater.http.errors import Invalid
-from headwater.http.json_decoder import NOT_AN_OBJECT, decode_json, decode_part, decode_typed, refuse_bad_text
+from headwater.http.json_decoder import NOT_AN_OBJECT, decode_items, decode_json, decode_part, refuse_bad_text
 from headwater.intake.ingest.payload import Consent
 from headwater.intake.ingest.times import EARLIEST
 from headwater.intake.protocols.values import Members, read_text, require_members
@@ -71,13 +71,13 @@ _decode_event = msgspec.json.Decoder(Ga4Event, float_hook=Decimal).decode
 def read_body_members(raw: bytes) -> Ga4Body:
     """Raise Invalid for a body that is not an object, or whose events are not an array."""
     try:
-        body = decode_typed(raw, _decode_body)
+        body = decode_items(raw, _decode_body)
     except msgspec.ValidationError:
         if raw.lstrip().startswith(b"{"):
             raise Invalid.of("events", "must be an array, and numbers within bounds.") from None
         raise Invalid(NOT_AN_OBJECT) from None
     if b"\\u0000" in raw:
-        refuse_bad_text(decode_json(raw))
+        refuse_bad_text({**msgspec.structs.asdict(body), "events": None})
     return body
 
 
@@ -94,9 +94,12 @@ def list_events(body: Ga4Body) -> list[bytes]:
 def read_event(raw: bytes) -> Ga4Event:
     """Read a part of a decoded body. Raises Invalid."""
     try:
-        return decode_part(raw, _decode_event)
+        event = decode_part(raw, _decode_event)
     except msgspec.ValidationError:
         raise Invalid.of("event", "must be an object, without numbers beyond all bounds.") from None
+    if b"\\u0000" in raw:
+        refuse_bad_text(decode_json(raw))
+    return event
 
 
 def read_person(body: Ga4Body) -> Ga4Person:
