@@ -10,9 +10,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from headwater.intake.webhooks.models import Status
 from tests.support.campaigns import campaign_size, pick_share
 from tests.support.webhook_samples import SAMPLES
-from tests.support.webhooks import Hooks
+from tests.support.webhook_samples.shopify import REFUND
+from tests.support.webhook_samples.stripe import INVOICE, stripe
+from tests.support.webhook_samples.woocommerce import WOO
+from tests.support.webhooks import Hooks, read
 
 EXAMPLES = campaign_size("HEADWATER_WEBHOOK_BODIES", 5, 2000)
 BODIES = {
@@ -53,6 +57,25 @@ def test_it_works(webhooks: Hooks, kind: str, name: str) -> None:
     hook.queue().process()
     assert hook.queue().values("rejected", "id") == []
     assert len(hook.deliveries("status")) == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "headers"),
+    [
+        ("woocommerce", {**WOO, "created_via": ["checkout"]}, {}),
+        ("stripe", stripe("invoice.paid", {**INVOICE, "billing_reason": {}}), {}),
+        (
+            "shopify",
+            {**REFUND, "transactions": [{"kind": [], "amount": "1"}]},
+            {"X-Shopify-Topic": "refunds/create"},
+        ),
+        ("shopify", {"id": 1, "order_id": 2, "kind": {}}, {"X-Shopify-Topic": "order_transactions/create"}),
+        ("shopify", [], {"X-Shopify-Topic": "refunds/create"}),
+    ],
+)
+def test_a_list_or_an_object_where_text_is_documented(kind: str, body: Any, headers: dict[str, str]) -> None:
+    """It was answered with 500, after which a shop stops sending."""
+    assert read(kind, body, headers=headers).status in (Status.ACCEPTED, Status.IGNORED)
 
 
 WEIRD = st.one_of(

@@ -125,10 +125,11 @@ def _is_renewal_tag(tag: str) -> bool:
 
 def _money_back(document: MappingInput, topic: str, current_time: float) -> AcceptedRefund | None:
     if topic == "refunds/create":
-        return _report_refunds(document, current_time, find(document, "order_id"), [document.body])
+        refunds = list_objects(document, "[@]")
+        return _report_refunds(document, current_time, find(document, "order_id"), refunds)
     if topic == "order_transactions/create":
         single_refund = {"id": find(document, "id"), "transactions": [document.body]}
-        is_refund = find(document, "kind") in _KINDS_BACK
+        is_refund = str(find(document, "kind")) in _KINDS_BACK
         return _report_refunds(
             document, current_time, find(document, "order_id"), [single_refund] if is_refund else []
         )
@@ -171,7 +172,7 @@ def _list_money_transactions(refund: dict[str, Any]) -> list[dict[str, Any]]:
     return [
         transaction
         for transaction in list_objects(MappingInput(refund, {}), "transactions")
-        if transaction.get("kind", "refund") in _KINDS_BACK
+        if str(transaction.get("kind", "refund")) in _KINDS_BACK
         and transaction.get("status", "success") == "success"
     ]
 

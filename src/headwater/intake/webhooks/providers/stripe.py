@@ -124,7 +124,7 @@ def _is_test(document: MappingInput) -> bool:
 
 
 def _has_no_visitor(document: MappingInput) -> bool:
-    return find(document, "data.object.billing_reason") in _RENEWALS
+    return str(find(document, "data.object.billing_reason")) in _RENEWALS
 
 
 def _money_back(document: MappingInput, topic: str, current_time: float) -> AcceptedRefund | None:

@@ -131,7 +131,7 @@ def _has_no_visitor(document: MappingInput) -> bool:
     """Recognize renewals, and orders by staff or at a till."""
     notes = _read_notes(document)
     return (
-        find(document, "created_via") in _STAFF_SOURCES
+        str(find(document, "created_via")) in _STAFF_SOURCES
         or notes.get(_SOURCE_TYPE) in _STAFF_SOURCES
         or any(notes.get(key) for key in _RENEWAL)
     )
