@@ -9,6 +9,7 @@ import psycopg
 import pytest
 
 from headwater.events.touchpoints.classification import read_event_touch, read_landing_touch
+from headwater.http.errors import Invalid
 from headwater.intake.imports.orders.records import read as read_past_order
 from headwater.intake.imports.orders.shop_apis import SHOP_APIS
 from headwater.intake.webhooks.models import Status
@@ -303,6 +304,17 @@ def test_the_landing_page_names_the_source_before_woocommerce_does() -> None:
         touch = read_event_touch(event, 0)
         assert touch is not None
         assert touch.source_rule == "msclkid"
+
+
+@pytest.mark.parametrize("key", ["_wcpay_mode", "_subscription_renewal", "_wc_order_attribution_source_type"])
+def test_woocommerce_s_notes_mean_the_same_in_past_orders(key: str) -> None:
+    value = {"_wcpay_mode": "test", "_subscription_renewal": "12"}.get(key, "admin")
+    (order,) = SHOP_APIS["woocommerce"].read([{**note(key, value), "refunds": []}], "")
+    if key == "_wcpay_mode":
+        with pytest.raises(Invalid):
+            read_past_order(order.fields, RECEIVED)
+    else:
+        assert read_event_touch(read_past_order(order.fields, RECEIVED).event, 0) is None
 
 
 def test_a_visit_that_the_tracker_recorded_can_be_left_out() -> None:

@@ -18,6 +18,8 @@ from msgspec import Struct
 from headwater.base.egress.calls import bearer, make_json_call
 from headwater.base.egress.models import EgressRequest
 from headwater.intake.webhooks.functions import from_minor_units
+from headwater.intake.webhooks.models import MappingInput
+from headwater.intake.webhooks.providers.woocommerce import WOOCOMMERCE
 from headwater.intake.webhooks.values import to_number
 
 SHOPIFY_VERSION = "2026-10"
@@ -84,7 +86,7 @@ def _read_woocommerce(answer: Any, position: str) -> list[ShopOrder]:
 
 def _read_woocommerce_order(order: dict[str, Any]) -> dict[str, Any]:
     notes = {str(note["key"]): note["value"] for note in order["meta_data"]}
-    billing = order["billing"]
+    billing, document = order["billing"], MappingInput(order, {})
     return {
         "order_id": str(order["id"]),
         "order_name": str(order["number"]),
@@ -113,6 +115,8 @@ def _read_woocommerce_order(order: dict[str, Any]) -> dict[str, Any]:
         "heard_about_us": notes.get("heard_about_us"),
         "channel": order.get("created_via"),
         "payment_method": order.get("payment_method"),
+        "is_test": WOOCOMMERCE.is_test(document),
+        "is_without_visit": WOOCOMMERCE.has_no_visitor(document),
     }
 
 

@@ -55,7 +55,8 @@ def read_status(values: Mapping[str, Any]) -> str:
 
 def has_no_visitor(values: Mapping[str, Any]) -> bool:
     """Recognize orders entered by staff, at a till or by a subscription. Webhooks have the same rule."""
-    return _has_no_visitor(str(values.get("channel") or ""), str(values.get("tags") or ""))
+    is_marked = values.get("is_without_visit") is True
+    return is_marked or _has_no_visitor(str(values.get("channel") or ""), str(values.get("tags") or ""))
 
 
 @lru_cache(_MOST_CACHED)
