@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import errno
+from contextlib import AbstractContextManager
 from random import Random
 
 import psycopg
 import pytest
+from structlog.testing import capture_logs
 
-from headwater.base.storage import LocalFolder
+from headwater.base.storage import LocalFolder, Sink
 from headwater.intake.imports import jobs
+from headwater.intake.imports.reception import FULL, NOT_STORED
 from tests.imports.test_one_reader import (
     AMOUNTS,
     ENCODINGS,
@@ -193,3 +197,20 @@ def test_the_file_goes_when_its_import_ends(desk: Desk) -> None:
     desk.work()
     jobs.tidy(desk.stage.connection, LocalFolder(desk.folder), desk.stage.space_id)
     assert desk.remaining_files()[0] == []
+
+
+@pytest.mark.parametrize(("code", "message"), [(errno.ENOSPC, FULL), (errno.EACCES, NOT_STORED)])
+def test_a_file_that_cannot_be_stored_names_the_cause(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, code: int, message: str
+) -> None:
+    def fail(*_: object) -> AbstractContextManager[Sink]:
+        raise OSError(code, "failed")
+
+    monkeypatch.setattr(LocalFolder, "create", fail)
+    with capture_logs() as lines:
+        answer = desk.send("events", ORDERS)
+    assert (answer.status_code, answer.json()["message"]) == (503, message)
+    assert [line["exc_info"].errno for line in lines if line["event"] == "upload not stored"] == [code]
+    assert desk.remaining_files() == ([], [])
+    monkeypatch.undo()
+    assert desk.begin("events", ORDERS)["status"] == "queued"

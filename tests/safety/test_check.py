@@ -271,6 +271,13 @@ def test_files_are_looked_at(private_dir: Path, tmp_path_factory: pytest.TempPat
     assert gather_file_facts(settings, folder / "gone").backup_dir is None
 
 
+def test_every_disk_is_measured_once(private_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("backups")
+    for url, folders in ((None, []), (f"file://{folder}", []), ("file:///dev", [Path("/dev")])):
+        facts = gather_file_facts(Settings(data_dir=private_dir, storage_url=url), folder)
+        assert sorted(disk.path for disk in facts.disks) == sorted([private_dir, *folders])
+
+
 def test_open_files_are_among_an_installations_risks(private_dir: Path, database_url: str) -> None:
     settings = Settings(data_dir=private_dir, database_url=database_url)
     assert "open_files" not in ids(inspect(settings, database_url, {}))

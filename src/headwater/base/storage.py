@@ -178,14 +178,22 @@ class Bucket(Storage):
         return obstore.sign(self._store, "GET", name, expires_in)
 
 
-def open_storage(settings: Settings) -> Storage:
+def find_local_folder(settings: Settings) -> Path | None:
+    """Return the folder of files, or None if a bucket has them."""
     if settings.storage_url is None:
-        folder = settings.data_dir.absolute() / "exports"
-        with suppress(FileNotFoundError):  # created with the first file
-            close_to_others(folder)  # it may have come from a copy or another user
+        return settings.data_dir.absolute() / "exports"
+    scheme, _, path = settings.storage_url.partition("://")
+    return Path(path) if scheme == "file" else None
+
+
+def open_storage(settings: Settings) -> Storage:
+    folder = find_local_folder(settings)
+    if folder is not None:
+        if settings.storage_url is None:
+            with suppress(FileNotFoundError):  # created with the first file
+                close_to_others(folder)  # it may have come from a copy or another user
         return LocalFolder(folder)
-    if settings.storage_url.startswith("file://"):
-        return LocalFolder(Path(settings.storage_url.removeprefix("file://")))
+    assert settings.storage_url is not None  # it names a bucket
     # Credentials, region and endpoint come from the cloud's own variables, such as AWS_REGION.
     store = from_url(settings.storage_url)
     assert isinstance(store, S3Store | GCSStore | AzureStore)  # settings allow no other scheme

@@ -6,10 +6,12 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 
+import structlog
 from msgspec import Struct
 from obstore.exceptions import BaseError
 from psycopg import AsyncConnection
 
+from headwater.base.files import NO_ROOM
 from headwater.base.storage import Storage
 from headwater.database.pool import Database
 from headwater.http.errors import Conflict, Unavailable
@@ -20,13 +22,16 @@ from headwater.intake.imports.job_models import Reading
 from headwater.intake.imports.jobs import enqueue_job, note_upload, remove_job
 from headwater.intake.imports.uploads import judge_file, store_pieces
 
-NO_ROOM = "The storage has no room for the file. Ask the operator of this service."
+FULL = "The storage has no room for the file. Ask the operator of this service."
+NOT_STORED = "The file cannot be stored. Ask the operator of this service."
 WITHDRAWN = "A person was erased from this Space during the upload, so the file was removed. Send it again."
 
 ReadingChoice = Callable[[RowSource], Reading]
 """Runs in a thread. Raises Invalid or UnreadableError."""
 Finish = Callable[[AsyncConnection], Awaitable[None]]
 """Runs in the transaction that queues the import."""
+
+log = structlog.get_logger()
 
 
 class Upload(Struct, frozen=True):
@@ -66,7 +71,11 @@ async def receive_file(
         async with database.connection() as connection:
             await remove_job(connection, upload.space_id, upload.job_id)
         if isinstance(error, OSError | BaseError):
-            raise Unavailable(NO_ROOM) from None
+            log.warning(
+                "upload not stored", space_id=upload.space_id, import_id=upload.job_id, exc_info=error
+            )
+            is_full = isinstance(error, OSError) and error.errno in NO_ROOM
+            raise Unavailable(FULL if is_full else NOT_STORED) from None
         if isinstance(error, Conflict):
             raise Conflict(WITHDRAWN) from None
         raise

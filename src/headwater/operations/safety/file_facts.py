@@ -1,4 +1,4 @@
-"""Facts about the data directory and the folder of backups: modes, owners, free space."""
+"""Facts about the data directory and the folders of backups and exports: modes, owners, free space."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from headwater.base.settings import Settings
+from headwater.base.storage import find_local_folder
 from headwater.database.account import server_has_our_account
 from headwater.database.data_directory import list_kept
 from headwater.database.embedded import OWN_ENTRIES, PASSING_THROUGH
@@ -33,6 +34,7 @@ class FileFacts:
     foreign_paths: tuple[Path, ...]
     has_key_file: bool
     disks: tuple[DiskFacts, ...]
+    """One folder of each disk."""
     backup_dir: Path | None
     shares_disk: bool
     has_journal: bool
@@ -44,7 +46,9 @@ def gather_file_facts(settings: Settings, recorded_folder: Path | None) -> FileF
     root = settings.data_dir.absolute()
     folder = settings.backup_dir or recorded_folder
     backup_dir = folder.absolute() if folder is not None and folder.is_dir() else None
-    places = [path for path in (root, backup_dir) if path is not None and path.is_dir()]
+    folders = (root, backup_dir, find_local_folder(settings))
+    devices = {path: path.stat().st_dev for path in folders if path is not None and path.is_dir()}
+    disks = {device: path for path, device in reversed(devices.items())}
     own_paths = [*_entries(root), *(_backups(backup_dir) if backup_dir else ())]
     accounts = _accounts(root)
     return FileFacts(
@@ -52,9 +56,9 @@ def gather_file_facts(settings: Settings, recorded_folder: Path | None) -> FileF
         open_paths=tuple(path for path in own_paths if _is_open(path, root)),
         foreign_paths=tuple(path for path in own_paths if path.lstat().st_uid not in accounts),
         has_key_file=key_file(root).exists(),
-        disks=tuple(_measure(path) for path in places),
+        disks=tuple(_measure(path) for path in disks.values()),
         backup_dir=backup_dir,
-        shares_disk=len(places) > 1 and len({path.stat().st_dev for path in places}) == 1,
+        shares_disk=backup_dir is not None and devices[backup_dir] == devices.get(root),
         has_journal=backup_dir is not None and (backup_dir / journal.NAME).exists(),
         old_clusters=tuple(list_kept(root)),
     )

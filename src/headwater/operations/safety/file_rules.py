@@ -78,7 +78,7 @@ def _judge_disk(disk: DiskFacts) -> Iterator[Risk]:
         "disk_nearly_full",
         severity,
         f"{disk.path}: {disk.free // 1024**2} MB free of {disk.total // 1024**2} MB",
-        "on a full disk nothing is acknowledged: senders get 503, and backups fail",
+        "on a full disk nothing is acknowledged: senders get 503, and exports and backups fail",
         "free some space, or move to a larger disk",
     )
 
