@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
 from pathlib import Path
@@ -11,10 +12,15 @@ import httpx
 import psycopg
 import pytest
 
+from headwater.base.settings import Settings
+from headwater.database import pool
 from headwater.database.jobs.connection import connect
 from headwater.database.migrator import LOCK, migrate
+from headwater.database.pool import Database
 from headwater.exports import jobs
+from headwater.operations.terminal.connection import autocommit_connection
 from tests.conftest import API
+from tests.imports.watching import open_engine
 from tests.support.commands import run_command
 from tests.support.preloaded import CopiedServe
 from tests.support.waiting import wait_until
@@ -32,6 +38,7 @@ def set_default(url: str, setting: str) -> None:
 def url(young_url: str) -> str:
     set_default(young_url, "timezone = 'America/New_York'")
     set_default(young_url, "datestyle = 'SQL, DMY'")
+    set_default(young_url, "intervalstyle = 'iso_8601'")
     return young_url
 
 
@@ -63,8 +70,8 @@ def test_it_works(url: str, tmp_path: Path) -> None:
             path = f"/contacts/exports/{job['export_id']}"
             wait_until(lambda: client.get(path).json()["status"] in ("completed", "failed"))
             assert client.get(path).json()["status"] == "completed"
-        assert run(url, "check")
         assert run(url, "backup", str(tmp_path), "--verify")["verified"]
+        assert run(url, "check")
         assert serve.stop() == 0
 
 
@@ -87,3 +94,31 @@ def test_long_work_has_no_time_limit(young_url: str) -> None:
     with psycopg.connect(young_url) as export:
         export.execute(jobs.queries["snapshot"])
         export.execute("SELECT pg_sleep(0.3)")
+
+
+def wait_for_limit(url: str) -> None:
+    """Wait until PostgreSQL ends an idle session."""
+    with psycopg.connect(url, autocommit=True) as idle, pytest.raises(psycopg.OperationalError):
+        list(idle.notifies(timeout=10))
+
+
+def test_idle_sessions_stay(young_url: str) -> None:
+    """The next request would be refused, and the end of long work not recorded."""
+    for setting in ("idle_session_timeout", "idle_in_transaction_session_timeout"):
+        set_default(young_url, f"{setting} = '100ms'")
+
+    async def outlast(database: Database) -> None:
+        async with database.connection() as pooled, await pool.connect(young_url) as other:
+            await asyncio.to_thread(wait_for_limit, young_url)
+            await pooled.execute("SELECT 1")
+            await other.execute("SELECT 1")
+
+    with open_engine(young_url) as engine:
+        engine.run(outlast)
+    with connect(young_url) as worker, autocommit_connection(Settings(database_url=young_url)) as command:
+        with psycopg.connect(young_url) as export:
+            export.execute(jobs.queries["snapshot"])
+            wait_for_limit(young_url)
+            export.execute("SELECT 1")
+        for connection in (worker, command):
+            connection.execute("SELECT 1")

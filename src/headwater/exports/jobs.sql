@@ -113,6 +113,7 @@ WHERE x.space_id = %(space_id)s AND x.id = %(export_id)s AND x.file = %(file)s
 
 -- name: snapshot
 -- All statements of an export see the same rows. Paths are read in index order: sorting would delay the first
--- line. A large export takes longer than an operator's time limit for Headwater's user.
+-- line. A large export, or a slow file, takes longer than an operator's time limits for Headwater's user.
 SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY;
 SET LOCAL statement_timeout = 0;
+SET LOCAL idle_in_transaction_session_timeout = 0;

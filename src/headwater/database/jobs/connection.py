@@ -14,6 +14,8 @@ from headwater.database.row_security import confined, fetch_role
 
 queries = Queries(__name__, "connection.sql")
 
+STAY_CONNECTED = queries["stay_connected"]
+
 TRANSIENT_ERRORS = (
     psycopg.OperationalError,
     psycopg.InterfaceError,

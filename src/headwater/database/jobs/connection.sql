@@ -12,9 +12,14 @@ SELECT set_config('plan_cache_mode', CASE WHEN EXISTS (
        set_config('enable_mergejoin', 'off', false),
        set_config('idle_in_transaction_session_timeout', '60s', false),
        set_config('statement_timeout', '0', false),
+       set_config('idle_session_timeout', '0', false),
        set_config('citus.propagate_set_commands', 'local', false),
        (SELECT set_config(s.name, '1800s', false) FROM pg_settings s
         WHERE s.name = 'transaction_timeout');
+
+-- name: stay_connected
+-- A session is idle while its process works on a file, longer than an operator's time limit for idle ones.
+SELECT set_config('idle_session_timeout', '0', false);
 
 -- name: plan_anew
 -- Discard plans made when tables were smaller.

@@ -99,5 +99,6 @@ def _fetch(connection: psycopg.Connection[Any], statement: str, kind: type[Facts
 
 
 def _fetch_optional(connection: psycopg.Connection[Any], statement: str, kind: type[Facts]) -> Facts | None:
-    with connection.cursor(row_factory=class_row(kind)) as cursor:
+    # Intervals have one binary form; their text follows the server's IntervalStyle.
+    with connection.cursor(row_factory=class_row(kind), binary=True) as cursor:
         return cursor.execute(queries[statement]).fetchone()

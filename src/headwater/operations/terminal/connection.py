@@ -12,6 +12,7 @@ from headwater.base.settings import Settings
 from headwater.database.cluster.presence import OtherNodeError, require_first_node
 from headwater.database.embedded import Embedded, EmbeddedError
 from headwater.database.installation import UnfinishedRestoreError, require_finished
+from headwater.database.jobs.connection import STAY_CONNECTED
 from headwater.database.suitability import ON_READ_ONLY, POOLED, READ_ONLY, shares_sessions
 from headwater.http.errors import Invalid, Problem, list_rules
 from headwater.operations.terminal.failure import Failure
@@ -95,4 +96,5 @@ def autocommit_connection(settings: Settings) -> Generator[psycopg.Connection[An
         explain_failures(settings),
         psycopg.connect(url, autocommit=True, connect_timeout=CONNECT_SECONDS) as connection,
     ):
+        connection.execute(STAY_CONNECTED)
         yield connection

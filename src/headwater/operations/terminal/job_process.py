@@ -18,6 +18,7 @@ from headwater.base.settings import Settings
 from headwater.base.storage import Storage, open_storage
 from headwater.base.telemetry.otlp import exported
 from headwater.database.jobs import leash
+from headwater.database.jobs.connection import STAY_CONNECTED
 from headwater.database.jobs.stop import StopRequested, stop_on_signals
 from headwater.database.pool import UNAVAILABLE, Database
 from headwater.operations.terminal.connection import database_url, refuse_unfinished
@@ -39,6 +40,7 @@ def work_on_jobs(settings: Settings, arguments: Namespace, work: Work) -> int:
     with suppress(StopRequested, psycopg.OperationalError), exported():
         refuse_unfinished(url)
         with psycopg.connect(url, autocommit=True, connect_timeout=5) as connection:
+            connection.execute(STAY_CONNECTED)
             work(connection, open_storage(settings), url)
     return 0
 
