@@ -5,18 +5,24 @@ blocks the next attempt.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import psycopg
+import pytest
 
 from headwater.database.embedded import Embedded
 from headwater.operations.backups.archive import open_archive
 from tests.backups.conftest import Installation, all_rows
 from tests.conftest import UNSAFE
 from tests.support.kills import KILLS, Victim
-from tests.support.processes import headwater
+from tests.support.processes import environment, headwater
+from tests.support.waiting import wait_until
 
 Run = Callable[..., dict[str, Any]]
 
@@ -66,3 +72,38 @@ def assert_whole(data_dir: Path, rows: int) -> None:
             assert sum(map(len, all_rows(connection).values())) >= rows
     finally:
         server.stop()
+
+
+@pytest.fixture
+def temporary() -> Iterator[Path]:
+    """A folder for temporary files, with a path short enough for sockets."""
+    with tempfile.TemporaryDirectory() as name:
+        yield Path(name)
+
+
+def test_a_killed_verification(
+    installation: Installation, folder: Path, run: Run, temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its copy of the database is removed by the next one; that of a running verification stays."""
+    file = folder / "b.zip"
+    data_options = ("--data-dir", str(installation.data_dir))
+    run("backup", file, *data_options)
+    command = [sys.executable, "-m", "headwater", "backup", str(file), "--verify", *data_options]
+
+    def begin() -> tuple[subprocess.Popen[bytes], Path]:
+        former_trials = set(temporary.glob("*/postgresql.log"))
+        process = subprocess.Popen(command, env=environment(TMPDIR=str(temporary)))
+        wait_until(lambda: set(temporary.glob("*/postgresql.log")) - former_trials)
+        process.send_signal(signal.SIGSTOP)
+        (log,) = set(temporary.glob("*/postgresql.log")) - former_trials
+        return process, log.parent
+
+    killed, _ = begin()
+    frozen, trial = begin()
+    killed.kill()
+    killed.wait()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    assert run("backup", file, "--verify", *data_options)["verified"]
+    assert list(temporary.iterdir()) == [trial]
+    frozen.kill()
+    frozen.wait()

@@ -100,6 +100,7 @@ def restore_embedded(
         _refuse_used(final)
         building = restoration_directory(final.root)
         try:
+            shutil.rmtree(building, ignore_errors=True)
             with scratch_server(building) as url:
                 load(url, archive, progress)
                 # The key is in a file here, so a copy of the database decrypts nothing.
@@ -169,7 +170,6 @@ def catch_up(url: str, moment: datetime, erasures: Sequence[PastErasure]) -> Res
 @contextmanager
 def scratch_server(directory: Path) -> Generator[str]:
     """Run a new embedded PostgreSQL without syncing to disk, and yield its URL."""
-    shutil.rmtree(directory, ignore_errors=True)
     server = Embedded(directory)
     try:
         yield server.start(SERVER, tied=True)

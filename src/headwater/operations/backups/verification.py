@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import shutil
 import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from headwater.base.files import OURS_ALONE
+from headwater.database.data_directory import LOCK, DirectoryInUseError, lock_directory
 from headwater.operations.backups.archive import Archive
 from headwater.operations.backups.errors import BackupError
 from headwater.operations.backups.load import load
@@ -18,6 +23,8 @@ from headwater.operations.backups.restoration import (
     scratch_server,
 )
 
+PREFIX = "headwater-verify-"
+"""Of a directory with a trial restore."""
 LEAST_FREE_BYTES = 512 * 1024 * 1024
 """Space that a trial restore leaves on the disk of temporary files."""
 
@@ -25,13 +32,35 @@ LEAST_FREE_BYTES = 512 * 1024 * 1024
 def verify(archive: Archive, progress: Progress) -> Restored:
     """Restore a backup for trial, and remove it again. Raises BackupError if any row is missing."""
     refuse_other_schema(archive)
-    directory = Path(tempfile.gettempdir()) / f"headwater-verify-{secrets.token_hex(8)}"
+    with _trial_directory(Path(tempfile.gettempdir())) as directory, scratch_server(directory) as url:
+        load(url, archive, _watching(directory, progress))
+        return bring_up(url, archive, (), None)
+
+
+@contextmanager
+def _trial_directory(folder: Path) -> Generator[Path]:
+    """Yield a locked directory, removed afterwards. Raises BackupError."""
+    _remove_leftovers(folder)
+    directory = folder / f"{PREFIX}{secrets.token_hex(8)}"
     try:
-        with scratch_server(directory) as url:
-            load(url, archive, _watching(directory, progress))
-            return bring_up(url, archive, (), None)
+        directory.mkdir(OURS_ALONE)
+        lock = lock_directory(directory)
+    except OSError as error:
+        raise BackupError(f"cannot write {directory}: {error.strerror or error}") from None
+    try:
+        with lock:
+            yield directory
     finally:
         shutil.rmtree(directory, ignore_errors=True)
+
+
+def _remove_leftovers(folder: Path) -> None:
+    """Remove what killed verifications left: each is a copy of a database."""
+    for lock_file in folder.glob(f"{PREFIX}*/{LOCK}"):
+        with suppress(OSError, DirectoryInUseError):
+            if lock_file.parent.lstat().st_uid == os.geteuid():
+                with lock_directory(lock_file.parent):
+                    shutil.rmtree(lock_file.parent)
 
 
 def _watching(directory: Path, progress: Progress) -> Progress:
