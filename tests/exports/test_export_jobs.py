@@ -175,6 +175,7 @@ def test_the_reason_outlives_an_attempt_that_was_killed(stage: Stage, exports: E
         (PermissionError(errno.EACCES, "Permission denied"),
          "Export files cannot be written (Permission denied)."),
         (psycopg.OperationalError("secret"), "The database was unavailable."),
+        (psycopg.errors.DiskFull("secret"), "The database's disk is full."),
         (GenericError("secret"), "The object store refused the file (GenericError)."),
         (ParquetMissingError(), "Parquet needs the package headwater[parquet], which is not installed."),
         (ValueError("secret"), "An internal error (ValueError); see the worker's log."),

@@ -218,6 +218,23 @@ def test_cancelled_in_the_middle(uploads: Uploads, monkeypatch: pytest.MonkeyPat
         uploads.start(job_id)
 
 
+def test_on_a_full_disk_it_waits_however_long(uploads: Uploads, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> None:
+        raise psycopg.errors.DiskFull
+
+    job_id = uploads.put(orders_file(20))
+    uploads.start(job_id)
+    for _ in range(jobs.TRIES + 1):
+        during_the_import(uploads, monkeypatch, fail)
+        job = uploads.job(job_id)
+        assert (job.status, job.error) == ("running", job_worker.DISK_FULL)
+        uploads.stage.connection.execute("UPDATE import_jobs SET retry_at = now()")
+    uploads.work()
+    job = uploads.job(job_id)
+    assert (job.status, job.error, job.stored) == ("finished", None, 20)
+    assert sorted(map(int, uploads.orders())) == list(range(20))
+
+
 def test_stopped_in_the_middle_the_next_worker_goes_on_at_once(
     uploads: Uploads, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -149,5 +149,6 @@ def explain_failure(error: Exception) -> str:
     if isinstance(error, ParquetMissingError | Problem):
         return error.message
     if isinstance(error, psycopg.OperationalError):
-        return "The database was unavailable."
+        is_full = isinstance(error, psycopg.errors.DiskFull)
+        return "The database's disk is full." if is_full else "The database was unavailable."
     return f"An internal error ({type(error).__name__}); see the worker's log."

@@ -30,6 +30,7 @@ FILE_MISSING = (
     " the operator must set HEADWATER_STORAGE_URL to a place that all machines share."
 )
 STORED_BEFORE = "This file was imported in the same way before, on {date}. Nothing was stored again."
+DISK_FULL = "The database's disk is full. Ask the operator of this service."
 
 log = structlog.get_logger()
 
@@ -59,6 +60,10 @@ def _attempt(connection: Connection[Any], storage: Storage, url: str, job: Claim
     except UnreadableError as error:
         jobs.attempts.labels("failed").inc()
         jobs.put_back(connection, job, make_sentence(str(error)), final=True)
+    except psycopg.errors.DiskFull as error:  # the operator's to mend: the import waits, as ingest does
+        jobs.attempts.labels("failed").inc()
+        log.warning("import put off", space_id=job.space_id, import_id=job.id, reason=str(error))
+        jobs.postpone(connection, job, DISK_FULL)
     except Exception as error:
         jobs.attempts.labels("failed").inc()
         log.warning("import failed", space_id=job.space_id, import_id=job.id, exc_info=True)

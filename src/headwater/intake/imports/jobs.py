@@ -218,6 +218,12 @@ def put_back(connection: Connection[Any], job: ClaimedImport, error: str, *, fin
     connection.execute(queries["put_back"], values)
 
 
+def postpone(connection: Connection[Any], job: ClaimedImport, error: str) -> None:
+    """Retry later, however often."""
+    values = bind_claim(job) | {"error": error, "pause": max(PAUSES)}
+    connection.execute(queries["postpone"], values)
+
+
 def release(connection: Connection[Any], job: ClaimedImport) -> None:
     """Release an import on shutdown."""
     connection.execute(queries["release"], bind_claim(job))

@@ -129,6 +129,12 @@ SET status = CASE WHEN x.attempts < %(tries)s AND NOT %(final)s THEN x.status EL
     error = %(error)s, retry_at = now() + %(pause)s, lease = NULL, leased_until = NULL
 WHERE x.space_id = %(space_id)s AND x.id = %(id)s AND x.lease = %(token)s;
 
+-- name: postpone
+-- The attempt doesn't count.
+UPDATE import_jobs x
+SET attempts = x.attempts - 1, error = %(error)s, retry_at = now() + %(pause)s, lease = NULL, leased_until = NULL
+WHERE x.space_id = %(space_id)s AND x.id = %(id)s AND x.lease = %(token)s;
+
 -- name: release
 -- On shutdown; the attempt doesn't count.
 UPDATE import_jobs x SET attempts = x.attempts - 1, lease = NULL, leased_until = NULL
