@@ -107,8 +107,15 @@ def test_the_limit_tells_what_is_left_out(database_url: str, stage: Stage) -> No
 
 @pytest.mark.parametrize("group", [Group.SOURCE, Group.EVENT, Group.CONTACT])
 @pytest.mark.parametrize("limit", [1, 2, 3])
+@pytest.mark.parametrize("is_by_key", [False, True])
 def test_the_first_of_many_groups_are_those_of_few(
-    database_url: str, stage: Stage, monkeypatch: pytest.MonkeyPatch, group: Group, limit: int
+    database_url: str,
+    stage: Stage,
+    monkeypatch: pytest.MonkeyPatch,
+    group: Group,
+    limit: int,
+    *,
+    is_by_key: bool,
 ) -> None:
     """Groups with the same count are ordered by their key's text, which their numbers don't follow."""
     sources_by_name = {"custom_event_2": "google_ads", "custom_event_10": "email", "purchase": "facebook_ads"}
@@ -117,6 +124,7 @@ def test_the_first_of_many_groups_are_those_of_few(
         stage.touchpoint(contact_id, source)
         stage.event(contact_id, event_name=name)
     fields = {"measures": (Measure.EVENTS,), "group_by": (group,), "limit": limit}
+    fields |= {"order_by": group} if is_by_key else {}
     of_few = [row.keys for row in ask(database_url, stage.space_id, **fields).rows]
     monkeypatch.setattr("headwater.reports.engine.result._MAX_SORTED", 0)
     assert [row.keys for row in ask(database_url, stage.space_id, **fields).rows] == of_few
