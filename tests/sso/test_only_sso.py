@@ -196,6 +196,7 @@ def test_earlier_sessions_end(desk: Desk, terminal: Terminal, chief: User, space
         assert {row["passwords"] for row in rows} == {chief.email}
     finally:
         assert terminal.run("optional") == {"password_for": "all"}
+    assert by_password.get("/console/account").status_code == 303, "an ended session stays ended"
     assert desk.console().log_in(other_user).status_code == 200
 
 
