@@ -57,6 +57,19 @@ def refusal(api: Api, snapshot: str, parameters: dict[str, Any]) -> tuple[int, A
     return response.status_code, response.json()
 
 
+@pytest.mark.parametrize("days", [7, 30])
+def test_a_touch_at_the_start_of_the_window_has_credit(api: Api, shop: Stage, days: int) -> None:
+    """Both ends of a window are inclusive."""
+    bob = {"email": "bob@example.com"}
+    shop.run(touch(**bob, occurred_at=T0 - days * DAY), event(**bob, amount="20"))
+    snapshot = read(api, attribution_window=days)
+    shop.run(touch(**bob, occurred_at=T0 - DAY, source="email"))
+    answer = changes(api, snapshot, attribution_window=days)
+    differences = {row["source"]: row["difference"]["credited_revenue"] for row in answer["rows"]}
+    assert differences == {"email": 10, "google_ads": -10}
+    assert answer["unexplained"] == {"credited_revenue": 0}
+
+
 def test_it_works(api: Api, shop: Stage) -> None:
     snapshot = read(api)
     shop.run(touch(**ADA, occurred_at=T0 - DAY, source="email"))

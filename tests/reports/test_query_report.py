@@ -18,7 +18,8 @@ from headwater.http.errors import Invalid, NotFound
 from headwater.reports.engine import report_reader
 from headwater.reports.engine.measures import MeasureChange
 from headwater.reports.engine.report import GroupKey
-from headwater.reports.query import Comparison, FigureColumn, Filters, ReportTooLarge
+from headwater.reports.engine.time_buckets import cut
+from headwater.reports.query import Comparison, DateTimeSpan, FigureColumn, Filters, ReportTooLarge
 from tests.reports.asking import Group, Measure, ask, figures_by_key
 from tests.support.factories import NOON, Stage, make_stage
 
@@ -262,11 +263,13 @@ def test_a_day_that_did_not_exist(database_url: str, connection: psycopg.Connect
     midnight = datetime(2011, 12, 30, 10, tzinfo=UTC)  # the date skips from the 29th to the 31st
     for nudge in (-1, 0):
         stage.event(stage.contact(), event_time=midnight + timedelta(seconds=nudge))
+    start, end = local_time(28, year=2011, month=12), local_time(31, 23, year=2011, month=12)
     report = ask(
-        database_url, stage.space_id, start=local_time(28, year=2011, month=12),
-        end=local_time(31, 23, year=2011, month=12), measures=(Measure.EVENTS,), group_by=(Group.DAY,),
-    )  # fmt: skip
+        database_url, stage.space_id, start=start, end=end, measures=(Measure.EVENTS,), group_by=(Group.DAY,)
+    )
     assert set(figures_by_key(report)) == {"2011-12-29", "2011-12-31"}
+    buckets = cut(DateTimeSpan(start, end), Group.DAY, ZoneInfo("Pacific/Apia"))
+    assert [day.day for day in buckets.days] == [28, 29, 31]
 
 
 @pytest.mark.parametrize(
