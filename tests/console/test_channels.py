@@ -181,6 +181,7 @@ def test_filters(owner: Person, stage: Stage, space_id: int) -> None:
     page = make_page(owner, space_id, "filter=campaign&key=c1&attribution_model=linear")
     assert page.headlines["Revenue"].value == "10"
     assert "Unattributed" not in page.headlines
+    assert '<option value="campaign">' in page.html, "so such a filter can be chosen"
     assert "campaign: c1" in page.html
     assert "only=campaign%3Ac1" in page.html
     assert f'href="/console/spaces/{space_id}/channels?attribution_model=linear" title="Remove' in page.html

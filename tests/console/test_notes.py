@@ -120,6 +120,17 @@ def test_notes_of_one_step_share_a_mark(owner: Person, stage: Stage, space_id: i
     assert list_notes(hours)[0] == "c"
 
 
+@pytest.mark.usefixtures("stage")
+def test_the_marks_of_a_chart_of_20_days_are_numbered(owner: Person, space_id: int) -> None:
+    """Numbers nearer than a twentieth of the width would cover each other on a phone."""
+    for days_ago in (1, 2, 3):
+        add(owner, space_id, "Sale", days_ago)
+    chart = f"/console/spaces/{space_id}/channels?end_date={TODAY}"
+    for days_before, numbers in ((19, ["1", "2", "3"]), (20, ["1", "3"])):
+        page = owner.browser.get(f"{chart}&start_date={TODAY - timedelta(days=days_before)}")
+        assert marks(page.text) == numbers
+
+
 @pytest.mark.parametrize(
     ("day", "text", "rule"),
     [
