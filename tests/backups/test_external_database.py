@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -101,8 +102,9 @@ def test_a_damaged_file_leaves_it_empty(
 
 def test_an_erasure_that_fails_is_left_to_the_worker(
     installation: Installation, databases: Databases, folder: Path, run: Run,
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
+    """The operator learns of it by the exit code, the number, and the command that lists the erasures."""
     run("backup", folder / "b.zip")
     installation.erase(installation.bob)
     databases.use(databases.installed_url)
@@ -113,8 +115,11 @@ def test_an_erasure_that_fails_is_left_to_the_worker(
 
     monkeypatch.setattr(erasure_job, "scrub", fail)
     databases.use(databases.empty)
-    report = run("restore", folder / "b.zip", code=1)
+    assert main(["restore", str(folder / "b.zip"), "--json"]) == 1
+    printed = capsys.readouterr()
+    report = json.loads(printed.out)
     assert (report["erased_again"], report["erasures_waiting"]) == (1, 1)
+    assert "headwater contact erasures" in printed.err
 
 
 def test_a_backup_that_fails_says_why(
