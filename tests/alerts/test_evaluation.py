@@ -292,12 +292,13 @@ def test_counts_are_added_once(evaluator: Evaluator, stage: Stage, make_space: C
     visit(other_stage, noon(-2), noon(0))
     visit(stage, noon(-3), noon(0), hourly=6)
     order(stage, noon(-3), noon(0), hourly=4)
+    stage.add_import("contacts", ended_at=noon(-0.5), refused=3)
     evaluator.evaluate(noon(-1.9), noon(0.1), noon(0.2), noon(1.1))
     rows = stage.connection.execute(
         "SELECT measure, sum(number)::int, count(*)::int FROM hour_counts WHERE space_id = %s"
         " GROUP BY 1 ORDER BY 1", (stage.space_id,),
     ).fetchall()  # fmt: skip
-    assert rows == [("orders", 12, 3), ("untouched", 12, 3), ("visits", 18, 3)]
+    assert rows == [("orders", 12, 3), ("rejected", 3, 1), ("untouched", 12, 3), ("visits", 18, 3)]
 
 
 def test_a_pass_that_lost_its_lease_stores_nothing(
