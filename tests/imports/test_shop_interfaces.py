@@ -164,6 +164,18 @@ def test_shopify_tells_refunds_and_the_last_visit(importer: Importer) -> None:
 
 
 @pytest.mark.usefixtures("_quick_retries")
+def test_shopify_has_a_telephone_number_in_two_places(importer: Importer) -> None:
+    """The order's own wins over that of the billing address."""
+    billing = {"billingAddress": {"phone": "+15550000001"}}
+    phones = ({}, billing, {"phone": "+15550000002", **billing})
+    nodes = [{**SHOPIFY, **phone, "legacyResourceId": str(n)} for n, phone in enumerate(phones, 1)]
+    with FakePlatform(default=lambda _: Answer(body={"data": {"orders": {"nodes": nodes}}})) as fake:
+        bring(importer, "shopify", fake.url)
+    read_phones = [payload.get("phone") for kind, payload in importer.waiting() if kind == "event"]
+    assert read_phones == [None, "+15550000001", "+15550000002"]
+
+
+@pytest.mark.usefixtures("_quick_retries")
 @pytest.mark.parametrize(
     ("body", "status", "message"),
     [({"code": "x"}, 401, "refused the access_token"), ({}, 404, "answered 404"),
