@@ -64,6 +64,22 @@ def test_a_dead_process_that_nobody_has_reaped(server: Embedded) -> None:
         assert answers(server.start(tied=True))
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has a signal for the end of a parent")
+@pytest.mark.usefixtures("server")
+def test_a_tied_server_ends_with_the_killed_process_that_started_it(root: Path) -> None:
+    program = (
+        "import pathlib, sys; from headwater.database.embedded import Embedded;"
+        "server = Embedded(pathlib.Path(sys.argv[1])); server.start(tied=True);"
+        "print(server.pid, flush=True); sys.stdin.read()"
+    )
+    words = [sys.executable, "-c", program, str(root)]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as starter:
+        assert starter.stdout is not None
+        postgresql = psutil.Process(int(starter.stdout.readline()))
+        starter.kill()
+    wait_until(lambda: not postgresql.is_running(), description="PostgreSQL's end")
+
+
 def test_an_orphan_is_ended_in_order(server: Embedded, root: Path) -> None:
     orphan = Embedded(root)
     orphan.start(tied=True)
