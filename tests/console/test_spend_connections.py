@@ -150,6 +150,17 @@ def held_connection(connection: psycopg.Connection, space_id: int) -> int:
     )
 
 
+def test_a_day_that_is_too_large_is_not_called_a_file(
+    owner: Person, connection: psycopg.Connection, space_id: int
+) -> None:
+    """Watched files have a fault of the same name."""
+    fault = {"fault": "too_large", "fault_message": "x", "failures": 1, "failing_since": datetime.now(UTC)}
+    Stage(connection, space_id, "").spend_connection(**fault)
+    text = page_text(owner.browser.get(base(space_id)).text)
+    assert "Too large" in text
+    assert "File too large" not in text
+
+
 def test_a_held_connection_says_what_to_do(owner: Person, space_id: int, held_connection: int) -> None:
     text = page_text(owner.browser.get(f"{base(space_id)}/{held_connection}").text)
     assert "Session has expired" in text

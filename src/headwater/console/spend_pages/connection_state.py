@@ -30,7 +30,7 @@ _TROUBLES: Mapping[str, str] = {
     WatchFault.CREDENTIALS: "No access",
     WatchFault.SETTINGS: "Setting needed",
     WatchFault.MISSING: "File missing",
-    WatchFault.TOO_LARGE: "File too large",
+    WatchFault.TOO_LARGE: "Too large",  # a day of an ad account, too: the cause has the same name
     WatchFault.CONTENT: "Not a table",
 }
 
