@@ -187,6 +187,8 @@ def test_a_fault_says_what_to_do(
     file = stage.watched_file(fault=fault, status=status, **columns)
     page = page_text(owner.browser.get(f"{home(space_id)}/watched/{file}").text)
     assert REMEDIES[fault] in page
+    general_state = {"held": "Stopped", "active": "Retrying"}[status]
+    assert (general_state in page) == (fault is WatchFault.UNREACHABLE), "others name the fault"
     assert "The server answered HTTP 400" in page
     assert "The server answered HTTP 400" in owner.browser.get(f"{home(space_id)}/connections").text
 
