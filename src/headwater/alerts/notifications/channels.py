@@ -126,10 +126,9 @@ async def remove_channel(connection: AsyncConnection, space_id: int, channel_id:
         raise NotFound("Channel")
 
 
-async def confirm_channel(connection: AsyncConnection, space_id: int, channel_id: int) -> bool:
-    """Return False if the channel was removed."""
-    values = {"space_id": space_id, "id": channel_id}
-    return await fetch_optional(connection, queries["confirm"], values) is not None
+async def confirm_channel(connection: AsyncConnection, space_id: int, channel_id: int) -> None:
+    """Do nothing if the channel was removed."""
+    await connection.execute(queries["confirm"], {"space_id": space_id, "id": channel_id})
 
 
 async def fetch_target(connection: AsyncConnection, space_id: int, channel_id: int) -> ChannelTarget | None:

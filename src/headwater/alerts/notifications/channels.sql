@@ -37,8 +37,7 @@ RETURNING c.id;
 
 -- name: confirm
 UPDATE channels c SET confirmed_at = least(c.confirmed_at, now())
-WHERE c.space_id = %(space_id)s AND c.id = %(id)s AND c.removed_at IS NULL
-RETURNING c.id;
+WHERE c.space_id = %(space_id)s AND c.id = %(id)s AND c.removed_at IS NULL;
 
 -- name: fetch
 SELECT c.id, c.kind, c.name, c.address, c.secret, c.hint, {confirmed_at} AS confirmed_at, c.made_by
