@@ -43,7 +43,7 @@ from headwater.events.updates import CHANGE, read_change
 from headwater.forwarding.deliveries.changes import change_event, remove_event
 from headwater.forwarding.deliveries.delivery_log import list_event_deliveries
 from headwater.http.inputs.parameters import JsonInput
-from headwater.http.json_decoder import encode_exact, refuse_bad_text
+from headwater.http.json_decoder import encode_exact
 from headwater.http.openapi import NUMBER_OR_NULL, TEXT, object_schema
 from headwater.intake.inbox.inbox import Request
 from headwater.intake.ingest.endpoints import TRACKING
@@ -99,7 +99,6 @@ async def _get_event(context: ToolContext, arguments: Arguments) -> Any:
 
 
 async def _track_event(context: ToolContext, arguments: Arguments) -> Any:
-    refuse_bad_text(arguments)
     row = msgspec.json.encode(EVENT_FORM.accept(encode_exact(arguments), time.time()))
     limit = context.limit(TRACKING)
     request = Request(context.space_id, limit, 1, [row], sender=Sender.ASSISTANT)

@@ -26,7 +26,6 @@ from headwater.http.answers import Message, inline_schema
 from headwater.http.errors import MAX_FAULTS, Invalid, shorten
 from headwater.http.inputs.fields import one_of
 from headwater.http.inputs.parameters import JsonInput, ListParameter, Parameter
-from headwater.http.json_decoder import refuse_bad_text
 from headwater.http.openapi import object_schema
 from headwater.reports.changes.answers import CHANGES_SINCE, spend_changes_answer
 from headwater.reports.changes.change import ChangeQuery
@@ -129,7 +128,6 @@ def _refuse_others(
 
 
 async def _put(context: ToolContext, arguments: Arguments) -> Any:
-    refuse_bad_text(arguments)
     async with context.transaction() as connection:
         sources = (await context.space(connection)).sources
         report = read_spend(arguments, datetime.now(UTC), sources)
