@@ -64,6 +64,11 @@ class TestSecrets:
         assert len(desk.rows("id")) == 1
 
 
+def test_as_many_events_as_a_request_may_hold(desk: Ga4Desk) -> None:
+    desk.collect(*[event("sign_up")] * MAX_EVENTS)
+    assert desk.rows("event_name") == [("sign_up",)] * MAX_EVENTS
+
+
 @pytest.mark.parametrize(
     ("members", "field"),
     [

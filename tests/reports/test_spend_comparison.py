@@ -66,6 +66,15 @@ def rates(api: Api) -> None:
     assert api.send("PUT", "/rates", json={"rates": [rate]}).status_code == 200
 
 
+@pytest.mark.usefixtures("space")
+@pytest.mark.parametrize(
+    ("compare", "reason"),
+    [("none", None), ("previous_period", None), ("previous_year", "before_first_event")],
+)
+def test_a_range_before_the_first_event_is_not_compared(api: Api, compare: str, reason: str | None) -> None:
+    assert report(api, compare=compare)["not_compared"] == reason
+
+
 @pytest.mark.usefixtures("space", "rates")
 def test_it_works(api: Api) -> None:
     answer = report(api, **BEFORE)
