@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import psycopg
 import pytest
 
@@ -22,7 +23,7 @@ from tests.backups.conftest import Installation, all_rows
 from tests.conftest import UNSAFE
 from tests.support.kills import KILLS, Victim
 from tests.support.processes import environment, headwater
-from tests.support.waiting import wait_until
+from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 Run = Callable[..., dict[str, Any]]
 
@@ -100,10 +101,14 @@ def test_a_killed_verification(
 
     killed, _ = begin()
     frozen, trial = begin()
-    killed.kill()
-    killed.wait()
-    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
-    assert run("backup", file, "--verify", *data_options)["verified"]
-    assert list(temporary.iterdir()) == [trial]
-    frozen.kill()
-    frozen.wait()
+    try:
+        servers = psutil.Process(killed.pid).children(recursive=True)
+        killed.kill()
+        killed.wait()
+        psutil.wait_procs(servers, PATIENCE_SECONDS)
+        monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+        assert run("backup", file, "--verify", *data_options)["verified"]
+        assert list(temporary.iterdir()) == [trial]
+    finally:
+        frozen.kill()
+        frozen.wait()

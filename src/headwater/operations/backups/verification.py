@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from headwater.base.files import OURS_ALONE
-from headwater.database.data_directory import LOCK, DirectoryInUseError, lock_directory
+from headwater.database.data_directory import DirectoryInUseError, lock_directory
 from headwater.operations.backups.archive import Archive
 from headwater.operations.backups.errors import BackupError
 from headwater.operations.backups.load import load
@@ -55,12 +55,14 @@ def _trial_directory(folder: Path) -> Generator[Path]:
 
 
 def _remove_leftovers(folder: Path) -> None:
-    """Remove what killed verifications left: each is a copy of a database."""
-    for lock_file in folder.glob(f"{PREFIX}*/{LOCK}"):
+    """Remove what killed verifications left: each is a copy of a database. If its PostgreSQL is still ending,
+    the next verification removes the rest.
+    """
+    for directory in folder.glob(f"{PREFIX}*"):
         with suppress(OSError, DirectoryInUseError):
-            if lock_file.parent.lstat().st_uid == os.geteuid():
-                with lock_directory(lock_file.parent):
-                    shutil.rmtree(lock_file.parent)
+            if directory.lstat().st_uid == os.geteuid():
+                with lock_directory(directory):
+                    shutil.rmtree(directory, ignore_errors=True)
 
 
 def _watching(directory: Path, progress: Progress) -> Progress:
