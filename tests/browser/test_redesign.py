@@ -49,6 +49,10 @@ HIDDEN = """() => [...document.querySelectorAll("main .scroll")].filter((one) =>
     ])"""
 """Tables that scroll sideways, and cells with a figure out of sight."""
 
+OVERFLOWING = """() => [...document.querySelectorAll("main .value")]
+    .filter((one) => one.scrollWidth > one.clientWidth + 1).map((one) => one.textContent)"""
+"""Figures of tiles that reach out of them."""
+
 
 @pytest.fixture(scope="module")
 def shop(database_url: str) -> Iterator[Stage]:
@@ -77,7 +81,7 @@ def sell(stage: Stage) -> None:
                 campaign_id=campaign or None, campaign_name=campaign or None,
             )  # fmt: skip
         stage.event(
-            contact, amount=f"{1000 + 37 * days}.90", event_time=moment, order_id=f"order-{days}{LONG}"
+            contact, amount=f"{1_000_000 + 37 * days}.90", event_time=moment, order_id=f"order-{days}{LONG}"
         )
         if platform:
             spent = {
@@ -194,6 +198,15 @@ def test_tiles_drive_the_chart(open_shop: Callable[..., Visit]) -> None:
         assert page.locator(".tile .value").all_inner_texts() == values
         assert page.locator(".bars a").count() >= 30
     assert visitor.reports == []
+
+
+def test_large_figures_stay_in_their_tiles(open_shop: Callable[..., Visit], shop: Stage) -> None:
+    visitor = open_shop(DESKTOP)
+    for end in ("", "/campaigns", "/channels"):
+        visitor.goto(f"/console/spaces/{shop.space_id}{end}")
+        for width, height in (DESKTOP, (1024, 768), PHONE):
+            visitor.page.set_viewport_size({"width": width, "height": height})
+            assert visitor.page.evaluate(OVERFLOWING) == [], (end, width)
 
 
 def test_a_bar_names_its_day_and_figures(open_shop: Callable[..., Visit]) -> None:
