@@ -53,6 +53,12 @@ OVERFLOWING = """() => [...document.querySelectorAll("main .value")]
     .filter((one) => one.scrollWidth > one.clientWidth + 1).map((one) => one.textContent)"""
 """Figures of tiles that reach out of them."""
 
+BAR_STARTS = """() => [...document.querySelectorAll("main table")]
+    .map((one) => [...one.querySelectorAll("td > .share, td > .cell-bar")]
+        .map((bar) => Math.round(bar.getBoundingClientRect().left)))
+    .filter((starts) => starts.length)"""
+"""Where the bars of each table begin."""
+
 
 @pytest.fixture(scope="module")
 def shop(database_url: str) -> Iterator[Stage]:
@@ -207,6 +213,13 @@ def test_large_figures_stay_in_their_tiles(open_shop: Callable[..., Visit], shop
         for width, height in (DESKTOP, (1024, 768), PHONE):
             visitor.page.set_viewport_size({"width": width, "height": height})
             assert visitor.page.evaluate(OVERFLOWING) == [], (end, width)
+
+
+@pytest.mark.parametrize("end", ["", "/channels", "/paths"])
+def test_bars_of_a_column_begin_at_one_line(open_shop: Callable[..., Visit], end: str) -> None:
+    starts_by_table = open_shop(DESKTOP, end).page.evaluate(BAR_STARTS)
+    assert any(len(starts) > 1 for starts in starts_by_table)
+    assert all(len(set(starts)) == 1 for starts in starts_by_table)
 
 
 def test_a_bar_names_its_day_and_figures(open_shop: Callable[..., Visit]) -> None:
