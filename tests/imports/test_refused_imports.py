@@ -82,6 +82,26 @@ def test_it_works(desk: Desk, kind: str, content: bytes | str, params: dict[str,
     assert all(errors[field])
 
 
+@pytest.mark.parametrize(
+    ("slots", "row", "cell", "error"),
+    [
+        (
+            "profile_field_26,profile_field_27,profile_field_28",
+            ",05/06/2026,01/02/2026",
+            "05/06/2026",
+            "dates",
+        ),
+        ("profile_field_16,profile_field_17,profile_field_18", ",1.234,5.678", "1.234", "decimals"),
+    ],
+)
+def test_the_column_of_the_named_cell_is_named(
+    desk: Desk, slots: str, row: str, cell: str, error: str
+) -> None:
+    errors = desk.refusal("contacts", table(f"email,{slots}", f"a@b.org,{row}"))
+    [message] = errors[error]
+    assert [name for name in (*slots.split(","), cell) if name in message] == [slots.split(",")[1], cell]
+
+
 SCOPES = {"events": "events:write", "contacts": "contacts:write", "touchpoints": "events:write",
           "spend": "spend:write", "ads": "events:write"}  # fmt: skip
 
