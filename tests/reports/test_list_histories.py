@@ -44,7 +44,7 @@ WRONG: dict[str, Plant] = {
         "left-over cents go to the last touches",
     )
 }
-RARE = ("a company's path is its contact's",)
+RARE = ("a company's path is its contact's", "the end of the window is not part of it")
 
 
 def test_it_works(court: Court) -> None:
