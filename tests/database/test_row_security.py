@@ -11,6 +11,7 @@ import psycopg
 import pytest
 from psycopg.sql import SQL, Identifier
 
+from headwater.database.jobs.due_tasks import AccountKey, DueTasks
 from headwater.database.jobs.duties import INSTALLATION, Duty
 from headwater.database.jobs.worker import Worker
 from headwater.database.pool import Database, confine
@@ -266,3 +267,21 @@ def test_a_faulty_duty_of_the_worker(database_url: str, spaces: Spaces) -> None:
     assert [visible_names[space_id] for space_id in spaces] == [[str(space_id)] for space_id in spaces]
     assert {*map(str, spaces)} <= {*visible_names[INSTALLATION]}
     assert visible_names[-1] == []
+
+
+def test_a_faulty_task_of_an_account(database_url: str, spaces: Spaces) -> None:
+    visible_names = dict[int, list[str]]()
+
+    class Tasks(DueTasks):
+        name, most_tasks = "tests", 2
+
+        async def find_due(self, connection: psycopg.AsyncConnection) -> list[AccountKey]:
+            assert {*map(str, spaces)} <= {*await names(connection)}
+            return [AccountKey(space_id, 1) for space_id in spaces if space_id not in visible_names]
+
+        async def attend(self, key: AccountKey) -> None:
+            async with self._database.connection() as connection:
+                visible_names[key.space_id] = await names(connection)
+
+    run(database_url, lambda database: Tasks(database, asyncio.Event()).drain(), size=2)
+    assert visible_names == {space_id: [str(space_id)] for space_id in spaces}
