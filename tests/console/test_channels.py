@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
@@ -63,6 +64,16 @@ def test_it_works(owner: Person, stage: Stage, space_id: int) -> None:
     assert page.row("channels", "No visit seen")[1].value == "20"
     assert page.row("channels", "All")[1].value == "200.75"
     assert "88.1 %" in page.row("channels", "Paid ads")[-1].text
+
+
+def test_the_label_of_the_chart_has_the_leading_channel_and_its_share(
+    owner: Person, stage: Stage, space_id: int
+) -> None:
+    order(stage, "google_ads", "60")
+    order(stage, "ai_chat_gpt", "20")
+    text = owner.browser.get(f"/console/spaces/{space_id}/channels").text
+    [label] = re.findall(r'class="areas"[^>]*aria-label="([^"]*)"', text)
+    assert [part in label for part in ("80", "Paid ads", "75.0 %")] == [True] * 3
 
 
 def test_the_unattributed_share_is_compared(owner: Person, stage: Stage, space_id: int) -> None:

@@ -117,6 +117,8 @@ def test_a_row_with_a_wrong_time_is_left_out(compare: Any, time: Any) -> None:
     ("content", "options", "problem"),
     [
         ("total,date\n5,2026-05-01\n", (), "order_id"),
+        ("order_id,total\n1,5\n", (*PERIOD, "--map", "Number=order_id"), "Number"),
+        ("order_id,total\n1,5\n", (*PERIOD, "--map", "total=price"), "price"),
         ("order_id\n1\n", (), "--first"),
         ("order_id,total\n1,5\n", ("--first", "2026-05-02", "--last", "2026-05-01"), "--last"),
         ("order_id,total\n1,5\n", ("--first", "May"), "--first"),
