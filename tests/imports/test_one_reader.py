@@ -198,6 +198,14 @@ def test_encodings_of_other_languages(text: str, encoding: str, choice: str | No
         assert choice in str(contact)
 
 
+def test_a_sample_of_a_large_file_ends_between_characters() -> None:
+    """Half a character at its end would make the encoding unclear."""
+    line = f"キャンペーン {'x' * 105};a@b.org\n".encode("cp932")
+    assert 16 * 1024 % len(line) == 1  # the sample's size in bytes
+    contacts, _ = read_at_a_terminal("contacts", b"name;email\n" + line * 1000)
+    assert "キャンペーン" in str(contacts[0])
+
+
 def test_an_encoding_that_a_file_cannot_have_is_refused() -> None:
     with pytest.raises(UnreadableError, match="byte order mark"):
         read_at_a_terminal("contacts", b"email\na@b.org\n", encoding="utf-16")
