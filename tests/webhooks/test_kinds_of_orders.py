@@ -317,6 +317,46 @@ def test_woocommerce_s_notes_mean_the_same_in_past_orders(key: str) -> None:
         assert read_event_touch(read_past_order(order.fields, RECEIVED).event, 0) is None
 
 
+@pytest.mark.parametrize(
+    ("landing", "referrer", "tags"),
+    [
+        ("/?utm_source=partner-x", "https://www.google.com/", {"utm_source": "partner-x"}),
+        ("/?utm_source=paypal.com", "", {"utm_source": "paypal.com", "utm_medium": "referral"}),
+        ("/?utm_source=paypal.com", "https://www.google.com/", {"utm_source": "paypal.com"}),
+        ("/?utm_campaign=spring", "https://www.google.com/", {"utm_campaign": "spring"}),
+        ("/", "https://blog.example/post", {"utm_source": "blog.example", "utm_medium": "referral"}),
+    ],
+)
+def test_tags_that_woocommerce_read_itself_change_no_touch(
+    landing: str, referrer: str, tags: dict[str, str]
+) -> None:
+    """Its names of sources are no listed ones."""
+    url = f"https://shop.example{landing}"
+    touch = read_landing_touch(Landing(url, referrer), 0, SHIPPED_RULES)
+    visit = {**tags, "session_entry": url, "referrer": referrer}
+    notes = [{"key": f"_wc_order_attribution_{name}", "value": value} for name, value in visit.items()]
+    body = {**WOO, "meta_data": notes, "refunds": []}
+    (order,) = SHOP_APIS["woocommerce"].read([body], "")
+    for event in (read("woocommerce", body).event, read_past_order(order.fields, RECEIVED).event):
+        assert event is not None
+        assert read_event_touch(event, 0) == touch
+
+
+def test_a_note_without_a_source_keeps_the_referrer() -> None:
+    notes = [{"name": "trk_campaign", "value": "spring"}]
+    body = {
+        **ORDER,
+        "landing_site": "/",
+        "referring_site": "https://www.google.com/",
+        "note_attributes": notes,
+    }
+    event = read("shopify", body).event
+    assert event is not None
+    touch = read_event_touch(event, 0)
+    assert touch is not None
+    assert (touch.source_rule, touch.ad.campaign_name) == ("referrer", "spring")
+
+
 def test_a_visit_that_the_tracker_recorded_can_be_left_out() -> None:
     event = read("shopify", {**ORDER, "note_attributes": []}, settings={"map.referrer": ""}).event
     assert event is not None

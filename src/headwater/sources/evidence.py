@@ -80,9 +80,11 @@ def read_evidence(
         declared = _read_declared(declared, parameters)
     referrer = _read_referrer(arrival, exclusions) if arrival.referrer else None
     landing = read_address(arrival.url)
-    if (exclusion := _excluded_name(declared.source, landing, exclusions)) is not None:
+    excluded_name = _excluded_name(declared.source, landing, exclusions)
+    if excluded_name is not None:
         declared = msgspec.structs.replace(declared, source=None)
-    elif (exclusion := _excluded_tag(parameters, landing, exclusions)) is not None:
+    excluded_tag = _excluded_tag(parameters, landing, exclusions)
+    if excluded_tag is not None:
         parameters = _remove_source(parameters)
     utm_source = parameters.get("utm_source")
     paid |= any(map(is_paid, (parameters.get("utm_medium"), declared.type, declared.network)))
@@ -93,7 +95,7 @@ def read_evidence(
         declared=declared,
         named_source=own_name or network or find_target(utm_source),
         paid=paid,
-        referrer=referrer or exclusion,
+        referrer=referrer or excluded_name or excluded_tag,
         is_own_name=own_name is not None,
         network=network,
         declared_network=names.find_network(declared.source or declared.network, is_paid=paid),

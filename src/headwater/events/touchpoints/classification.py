@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
+import msgspec
+
 from headwater.events.accepted import AcceptedEvent
 from headwater.events.touchpoints.accepted import AcceptedTouchpoint
 from headwater.events.touchpoints.models import Touch
@@ -22,16 +24,19 @@ def read_event_touch(
     event: AcceptedEvent, occurred_at: int, rules: SourceRules = SHIPPED_RULES
 ) -> Touch | None:
     """Return the touch of an event at `occurred_at` (µs since 1970), if it has attribution parameters and
-    isn't a return from a payment page, or if its referrer would make one for a page view.
+    isn't a return from a payment page, or if its landing page and referrer make one for a page view.
     """
     declared = SourceParameters(stated(event.trk_source), stated(event.trk_network), stated(event.trk_type))
     values = ((name, stated(getattr(event, name))) for name in _AD_PARAMETERS)
     ad_values = {name: value for name, value in values if value is not None}
-    if not ad_values and declared == UNDECLARED:
-        if event.referrer is None:
-            return None
-        return read_landing_touch(Landing(event.url, event.referrer), occurred_at, rules)
-    if not ad_values and find_return(declared, event.url, rules.exclusions) is not None:
+    if event.referrer is not None:
+        visit = read_landing_touch(Landing(event.url, event.referrer, declared), occurred_at, rules)
+        if visit is not None:
+            source = rules.names.get_name(visit.source_id)
+            return msgspec.structs.replace(visit, ad=read_ad(event.url, ad_values, source))
+    if not ad_values and (
+        declared == UNDECLARED or find_return(declared, event.url, rules.exclusions) is not None
+    ):
         return None
     source, rule = resolve(declared, event.url, rules.names, rules.exclusions)
     ad = read_ad(event.url, ad_values, source)
