@@ -117,6 +117,22 @@ def test_another_id_of_the_same_order(stage: Stage) -> None:
     assert amounts(stage) == [-10, -5, 50]
 
 
+@pytest.mark.parametrize("limit", [1, 2, 10])
+@pytest.mark.parametrize("arrival", list(permutations(range(4))))
+def test_reports_under_two_ids_are_joined(stage: Stage, arrival: tuple[int, ...], limit: int) -> None:
+    reports = [order(order_id="in_1"), back(make_refund("r1", "10"), order_ids=("pi_1",)),
+               back(make_refund("r2", "5"), order_ids=("in_1",)),
+               back(order_ids=("in_1", "pi_1"))]  # fmt: skip
+    stage.put(*(reports[index] for index in arrival))
+    stage.process(limit)
+    stage.run(
+        back(make_refund("r3", "1"), order_ids=("pi_1",)), back(make_refund("r2", "5"), order_ids=("in_1",))
+    )
+    assert sum(amounts(stage)) == 34
+    assert stage.values("duplicates", "reason") == ["refund"]
+    assert set(stage.values("order_refunds", "waiting_since")) == {None}
+
+
 def test_an_order_that_is_merged_in_the_same_batch(stage: Stage) -> None:
     stage.run(order(), add_sender("api_key", event(email="bob@acme.com", tracking_id="u1")))
     stage.run(
@@ -154,6 +170,14 @@ def test_other_events_that_name_the_order(stage: Stage, other: Accepted, limit: 
     rows = [row for row in stage.rows("events", "event_name", "amount", "contact_id") if row[1] < 0]
     assert sorted(float(amount) for _, amount, _ in rows) == [-30, -15, -5]
     assert {(name, contact) for name, _, contact in rows} == {("purchase", stage.find_contact(receipt))}
+
+
+@pytest.mark.parametrize("limit", [1, 10])
+def test_a_refund_waits_beside_a_checkout(stage: Stage, limit: int) -> None:
+    checkout = event(order_id="o1", trk_token="t1", event_name="initiate_checkout", amount="60")
+    stage.put(add_sender("api_key", checkout), back(make_refund("r1", "15")), order())
+    stage.process(limit)
+    assert [row[0] for row in stage.rows("events", "event_name", "amount") if row[1] < 0] == ["purchase"]
 
 
 def test_a_deleted_order_and_a_deleted_refund(stage: Stage) -> None:

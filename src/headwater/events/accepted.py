@@ -28,6 +28,7 @@ UPSELL_NAME = "upsell_purchase"
 SALES_EVENTS = (ORDER_NAME, UPSELL_NAME)
 STEP_EVENTS = ("view_content", "add_to_cart", "initiate_checkout", "add_payment_info")
 """Steps before a conversion. They count as conversions only in queries that name them."""
+CONVERSIONS = tuple(name for name in EVENT_NAMES if name not in STEP_EVENTS)
 EVENT_NAMES_IN_WORDS = f"{', '.join(STANDARD_NAMES)}, or {CUSTOM_NAMES[0]} to {CUSTOM_NAMES[-1]}"
 
 

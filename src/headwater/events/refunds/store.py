@@ -12,8 +12,8 @@ from psycopg import Connection
 
 from headwater.database.bulk_values import rows
 from headwater.database.queries import Queries
-from headwater.events.accepted import EVENT_NAMES
-from headwater.events.refunds.reports import Refund, RefundReport
+from headwater.events.accepted import CONVERSIONS
+from headwater.events.refunds.reports import Refund, RefundReport, add_reports
 
 queries = Queries(__name__, "refunds.sql")
 
@@ -31,6 +31,18 @@ class OrderRefunds:
     waiting_since: int | None = None
     """The first return of money while the order was unknown, in µs since 1970."""
     stored_refunds: tuple[Refund, ...] = ()
+
+    def add_name(self, name: str) -> None:
+        if name not in self.order_ids:
+            self.order_ids.append(name)
+
+    def join(self, other: OrderRefunds) -> None:
+        """Add the reports of another id, which turned out to be the same order's."""
+        self.reports = add_reports(self.reports, other.reports)
+        self.counted_refunds = [*self.counted_refunds, *other.counted_refunds]
+        self.stored_refunds += other.stored_refunds
+        waiting_times = [moment for moment in (self.waiting_since, other.waiting_since) if moment is not None]
+        self.waiting_since = min(waiting_times, default=None)
 
 
 class StoredOrder(NamedTuple):
@@ -78,7 +90,7 @@ def load_orders(
 ) -> dict[str, StoredOrder]:
     if not order_ids:
         return {}
-    values = {"space_id": space_id, "order_ids": list(order_ids), "event_names": list(EVENT_NAMES)}
+    values = {"space_id": space_id, "order_ids": list(order_ids), "event_names": list(CONVERSIONS)}
     orders = (StoredOrder(*row) for row in connection.execute(queries["orders"], values))
     return {order.order_id: order for order in orders}
 

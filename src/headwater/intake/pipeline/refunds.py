@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from headwater.events.accepted import ORDER_NAME, AcceptedEvent
+from headwater.events.accepted import ORDER_NAME, STEP_EVENTS, AcceptedEvent
 from headwater.events.batch_store import Duplicate
 from headwater.events.refunds.reports import (
     EVERYTHING,
@@ -41,8 +41,8 @@ class KnownOrder(NamedTuple):
     order_name: str | None
     do_not_capi: bool
     rank: tuple[bool, bool, int]
-    """The highest is refunded: events of the business before those of pages, then purchases, then the
-    earliest. Checkouts name the order, too, and anybody can report an event from a page.
+    """The highest is refunded: events of the business before those of pages, which anybody can report, then
+    purchases, then the earliest.
     """
 
 
@@ -93,17 +93,15 @@ def list_refunded_orders(batch: Batch) -> set[str]:
 def settle_refunds(batch: Batch) -> None:
     if not batch.parsed.refunds and not batch.refunds:
         return
-    changed_refunds: dict[str, OrderRefunds] = {}
     batch_orders = [*_list_batch_orders(batch)]
-    for order in batch_orders:
-        if order.order_id in batch.refunds:
-            changed_refunds[batch.refunds[order.order_id].order_id] = batch.refunds[order.order_id]
+    changed_ids = [order.order_id for order in batch_orders if order.order_id in batch.refunds]
     ranked_orders = sorted([*_list_stored_orders(batch), *batch_orders], key=lambda order: order.rank)
     orders = {order.order_id: order for order in ranked_orders}
     for arrival, accepted_refund in batch.parsed.refunds:
         refunds = _find_refunds(batch, accepted_refund.order_ids)
-        changed_refunds[refunds.order_id] = refunds
+        changed_ids.append(refunds.order_id)
         _add_report(batch, refunds, arrival, accepted_refund, orders)
+    changed_refunds = {batch.refunds[name].order_id: batch.refunds[name] for name in changed_ids}
     arrivals = {arrival.id: arrival for arrival, _ in batch.parsed.refunds}
     for refunds in changed_refunds.values():
         _add_events(batch, refunds, _find_order(refunds, orders), arrivals)
@@ -114,7 +112,10 @@ def settle_refunds(batch: Batch) -> None:
 def _list_batch_orders(batch: Batch) -> Iterator[KnownOrder]:
     for item in batch.items:
         event = item.event
-        if event is None or (key := order_key(event)) is None or Decimal(event.amount or 0) < 0:
+        if event is None or event.event_name in STEP_EVENTS:
+            continue
+        key = order_key(event)
+        if key is None or Decimal(event.amount or 0) < 0:
             continue
         yield KnownOrder(
             key[1],
@@ -151,11 +152,15 @@ def _find_order(refunds: OrderRefunds, orders: dict[str, KnownOrder]) -> KnownOr
 
 def _find_refunds(batch: Batch, order_ids: tuple[str, ...]) -> OrderRefunds:
     """Find reports by any id, and register all ids."""
-    existing_refunds = (batch.refunds[name] for name in order_ids if name in batch.refunds)
-    refunds = next(existing_refunds, None) or OrderRefunds(order_ids[0], [])
-    for name in order_ids:
-        if batch.refunds.setdefault(name, refunds) is refunds and name not in refunds.order_ids:
-            refunds.order_ids.append(name)
+    existing_refunds = {
+        batch.refunds[name].order_id: batch.refunds[name] for name in order_ids if name in batch.refunds
+    }
+    refunds, *others = existing_refunds.values() or [OrderRefunds(order_ids[0], [])]
+    for other in others:
+        refunds.join(other)
+    for name in (*order_ids, *(name for other in others for name in other.order_ids)):
+        batch.refunds[name] = refunds
+        refunds.add_name(name)
     return refunds
 
 

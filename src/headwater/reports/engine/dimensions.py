@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from headwater.attribution.paths.lookup import NumberMap
 from headwater.attribution.paths.path_data import NO_AMOUNT, BoolArray, Column, EventKind, IntArray, PathData
-from headwater.events.accepted import EVENT_NAMES, ORDER_NAME, SALES_EVENTS, STEP_EVENTS
+from headwater.events.accepted import CONVERSIONS, ORDER_NAME, SALES_EVENTS
 from headwater.reports.engine.time_buckets import TimeBuckets
 from headwater.reports.query import Filters
 from headwater.sources.catalogue import CHANNEL_IDS
@@ -267,10 +267,7 @@ def conversion_names(filters: Filters, *, sells: bool) -> tuple[str, ...]:
     """
     if filters.event_names:
         return filters.event_names
-    return SALES_EVENTS if sells else _WITHOUT_STEPS
-
-
-_WITHOUT_STEPS = tuple(name for name in EVENT_NAMES if name not in STEP_EVENTS)
+    return SALES_EVENTS if sells else CONVERSIONS
 
 
 @dataclass(frozen=True)
