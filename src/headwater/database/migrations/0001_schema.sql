@@ -663,13 +663,13 @@ CREATE INDEX erasures_erased ON erasures (erased_at) WHERE erased_at IS NOT NULL
 
 -------------------------------------------------------------------------------- Events
 
--- In events, touchpoints, visits and hits a row keeps in `origin_id` the contact it was first stored
--- on: a merge moves it to the survivor, and undoing the merge finds it again. NULL: never moved.
 -- An order, as reports count it: a purchase that is neither a refund nor an upsell, with any amount.
 CREATE FUNCTION is_order(event_name text, is_upsell boolean, amount numeric)
 RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN event_name = 'purchase' AND NOT is_upsell AND coalesce(amount, 0) >= 0;
 
+-- In events, touchpoints, visits and hits a row keeps in `origin_id` the contact it was first stored
+-- on: a merge moves it to the survivor, and undoing the merge finds it again. NULL: never moved.
 CREATE TABLE events (
     space_id bigint NOT NULL,
     id bigint NOT NULL,

@@ -16,7 +16,5 @@ LIMIT %(limit)s;
 SELECT e.order_id, e.order_name
 FROM events e
 WHERE e.space_id = %(space_id)s
-  AND e.event_name = 'purchase'
-  AND NOT e.is_upsell
-  AND (e.amount >= 0 OR e.amount IS NULL)
+  AND is_order(e.event_name, e.is_upsell, e.amount)
   AND (e.order_id = ANY(%(keys)s::text[]) OR e.order_name = ANY(%(keys)s::text[]));
