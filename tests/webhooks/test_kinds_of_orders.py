@@ -263,6 +263,16 @@ def test_a_page_that_is_a_source(connection: psycopg.Connection, referrer: str) 
     assert stage.values("touchpoints", "referrer_host") == [referrer.split("/")[2]]
 
 
+@pytest.mark.parametrize("host", ["a\0b.example", f"{'a' * 2048}.example"])
+def test_a_referrer_that_cannot_be_stored_is_left_out(connection: psycopg.Connection, host: str) -> None:
+    """The order was rejected, or its touchpoint had a host of any length."""
+    body = {**ORDER, "landing_site": "/?gclid=1", "referring_site": f"https://{host}/", "note_attributes": []}
+    stage = store_order(connection, "shopify", body)
+    assert stage.values("rejected", "id") == []
+    assert stage.rows("touchpoints", "source_rule", "referrer_host") == [("gclid", None)]
+    assert "The referrer" in read("shopify", body).detail
+
+
 LANDINGS = [
     ("/?utm_source=google&utm_medium=cpc&utm_campaign=spring", ""), ("/?gclid=1", ""),
     ("/?gclid=1", "https://www.linkedin.com/"), ("/?utm_source=paypal.com&utm_medium=referral", ""),

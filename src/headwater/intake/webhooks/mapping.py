@@ -39,6 +39,7 @@ TEST_ORDER, WITHOUT_VISIT = "test_order", "without_visit"
 _COMPUTED = {"event_name"}
 _INDISPENSABLE = {"event_name", "event_time", "amount", "order_id", "idempotency_key"}
 _LONGEST_KEY = 255
+_LONGEST_REFERRER = 2048
 
 VISIT_FIELDS = (
     "url",
@@ -185,7 +186,18 @@ def to_event(mapped: MappedPayload, default_key: str, current_time: float) -> Ac
         event = _find_form(mapped).accept(encode_exact(payload), current_time)
     except Invalid as invalid:
         event = _accept_valid_fields(mapped, invalid, current_time)
-    return msgspec.structs.replace(event, referrer=mapped.referrer) if mapped.referrer is not None else event
+    return (
+        event if mapped.referrer is None else msgspec.structs.replace(event, referrer=_read_referrer(mapped))
+    )
+
+
+def _read_referrer(mapped: MappedPayload) -> str:
+    """Return an empty text for an invalid referrer, which the form doesn't check, and report it."""
+    referrer = mapped.referrer or ""
+    if len(referrer) <= _LONGEST_REFERRER and "\0" not in referrer:
+        return referrer
+    mapped.left_out.append(f"The referrer must be at most {_LONGEST_REFERRER} characters, without NUL.")
+    return ""
 
 
 def _find_form(mapped: MappedPayload) -> Form[AcceptedEvent]:
