@@ -46,10 +46,10 @@ SET order_ids = excluded.order_ids, reports = excluded.reports, counted = exclud
 
 -- name: link
 -- Another id of an order. If it had reports of its own, the order has them now.
-INSERT INTO order_refunds (space_id, order_id, main_id, order_ids, reports, counted)
+INSERT INTO order_refunds AS o (space_id, order_id, main_id, order_ids, reports, counted)
 SELECT %(space_id)s, r.order_id, r.main_id, ARRAY[r.order_id], '[]', '[]'
 FROM json_to_recordset(%(links)s::json) AS r (order_id text, main_id text)
 ON CONFLICT (space_id, order_id) DO UPDATE
 SET main_id = excluded.main_id, order_ids = excluded.order_ids, reports = excluded.reports,
     counted = excluded.counted, waiting_since = NULL
-WHERE order_refunds.main_id IS DISTINCT FROM excluded.main_id;
+WHERE o.main_id IS DISTINCT FROM excluded.main_id;
