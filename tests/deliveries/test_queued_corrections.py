@@ -116,6 +116,19 @@ def test_a_replaced_event(shop: Forwarder) -> None:
     assert corrected_events(shop) == [replacement]
 
 
+def test_a_replaced_order_of_another_contact(shop: Forwarder, api: Api) -> None:
+    """The refund of the page's order counts for the business's order, too."""
+    shop.queue().run(page(event(trk_token="t1", order_id="7", amount="50", currency="EUR")))
+    accept(shop)
+    shop.queue().run(refund("20"))
+    order = event(email="ada@example.com", order_id="7", amount="50", currency="EUR")
+    (replacement,) = shop.queue().run(add_sender("webhook", order))
+    assert corrected_events(shop) == [replacement]
+    (google, _) = sorted({*shop.deliveries("destination_id")})
+    (row,) = api.send("GET", f"/destinations/{google}/amounts").json()["data"]
+    assert (row["ledger"], row["waiting"]) == (30, 20)
+
+
 def test_edited_by_api(shop: Forwarder, api: Api) -> None:
     order = sell(shop)
     assert api.send("PUT", f"/events/{order}", json={"amount": 60}).status_code == 200

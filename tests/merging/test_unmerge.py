@@ -11,7 +11,7 @@ import pytest
 from headwater.http.errors import Conflict, NotFound
 from headwater.intake.merging.unmerge import UnmergeResult, unmerge
 from tests.support import factories
-from tests.support.pipeline import Stage, event, new_stage
+from tests.support.pipeline import Stage, add_sender, event, new_stage
 
 Undo = Callable[[Stage, int], UnmergeResult]
 
@@ -140,6 +140,16 @@ def test_what_came_after_the_merge_stays_with_the_survivor(stage: Stage, undo: U
     assert stage.find_contact(later) == ann
     assert values(stage, ann) == {("tracking_id", "u1"), ("trk_token", "t9"), ("name", "Benjamin")}
     assert column(stage, "name") == {ann: "Benjamin", ben: None}
+
+
+def test_a_refund_after_the_merge_goes_back_with_its_order(stage: Stage, undo: Undo) -> None:
+    _, order = stage.run(event(**ANN), event(**BEN, order_id="o1", amount="50"))
+    ben = stage.find_contact(order)
+    stage.run(event(**ANN, **BEN))
+    [refund] = stage.run(add_sender("webhook", event(**BEN, order_id="o1", amount="-20")))
+    assert stage.find_contact(refund) != ben
+    undo(stage, ben)
+    assert stage.find_contact(refund) == stage.find_contact(order) == ben
 
 
 def test_a_value_that_both_had_before_stays_with_both(stage: Stage, undo: Undo) -> None:

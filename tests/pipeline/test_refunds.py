@@ -180,6 +180,31 @@ def test_a_refund_waits_beside_a_checkout(stage: Stage, limit: int) -> None:
     assert [row[0] for row in stage.rows("events", "event_name", "amount") if row[1] < 0] == ["purchase"]
 
 
+@pytest.mark.parametrize("limit", [1, 10])
+def test_refunds_follow_an_order_that_takes_the_place_of_another(stage: Stage, limit: int) -> None:
+    """A page's refunded order is then sent by the business, for a contact with a company and touches."""
+    stage.run(
+        add_sender("browser", event(order_id="o1", event_name="checkout", trk_token="t0", amount="20")),
+        add_sender("browser", event(order_id="o1", trk_token="t1", amount="20", currency="EUR")),
+        back(make_refund("r1", "15"), currency="EUR"),
+    )
+    stage.put(
+        event(event_name="lead", email="ada@acme.com", trk_source="email"),
+        order(order_name="#9", currency="EUR", do_not_capi=True),
+        back(make_refund("r2", "5"), currency="EUR"),
+    )
+    stage.process(limit)
+    columns = ("contact_id", "company_id", "event_name", "order_name", "do_not_capi", "source_mask")
+    rows = {
+        float(amount or 0): (order_id, *row)
+        for order_id, amount, *row in stage.rows("events", "order_id", "amount", *columns)
+    }
+    assert rows[-15][1:] == rows[-5][1:] == rows[50][1:]
+    assert sorted(rows) == [-15, -5, 0, 20, 50]
+    former_rows = stage.rows("former_events", "cause", "amount")
+    assert [(cause, float(amount)) for cause, amount in former_rows] == [("edits", -15), ("replacements", 20)]
+
+
 def test_a_deleted_order_and_a_deleted_refund(stage: Stage) -> None:
     order_event, refund_event = stage.run(order(), back(make_refund("r1", "10")))
     for event_id in (order_event, refund_event):

@@ -203,6 +203,15 @@ def change_amounts(
         connection.cursor().executemany(queries["change_amount"], changed_rows)
 
 
+def follow_orders(connection: Connection[Any], space_id: int, orders: dict[int, int]) -> None:
+    """Give refunds the contact, company and names of their orders, given by refund."""
+    changed_rows = [
+        {"space_id": space_id, "id": refund_id, "order": event_id} for refund_id, event_id in orders.items()
+    ]
+    if changed_rows:
+        connection.cursor().executemany(queries["follow_order"], changed_rows)
+
+
 def delete_events(connection: Connection[Any], space_id: int, ids: Collection[int]) -> None:
     """Delete events. The caller withdraws their deliveries."""
     if ids:

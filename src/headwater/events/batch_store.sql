@@ -159,5 +159,16 @@ WHERE e.space_id = %(space_id)s AND e.id = r.id;
 UPDATE events e SET amount = %(amount)s, currency = %(currency)s
 WHERE e.space_id = %(space_id)s AND e.id = %(id)s;
 
+-- name: follow_order
+-- A refund becomes its order's again: that of another contact may have taken the place of the order it was counted
+-- for. It keeps its time, money and sender. Its contact's sources are a superset of its own.
+UPDATE events r
+SET contact_id = o.contact_id, origin_id = o.origin_id, company_id = o.company_id, event_name = o.event_name,
+    order_name = coalesce(o.order_name, o.order_id), do_not_capi = o.do_not_capi,
+    source_mask = r.source_mask | c.source_mask
+FROM events o
+JOIN contacts c ON c.space_id = %(space_id)s AND c.id = o.contact_id
+WHERE r.space_id = %(space_id)s AND r.id = %(id)s AND o.space_id = %(space_id)s AND o.id = %(order)s;
+
 -- name: delete_several
 DELETE FROM events e WHERE e.space_id = %(space_id)s AND e.id = ANY(%(event_ids)s::bigint[]);

@@ -154,6 +154,10 @@ class RefundChanges:
     amounts: list[Refund] = field(default_factory=list[Refund])
     withdrawn: list[int] = field(default_factory=list[int])
     """Refunds that didn't happen."""
+    moved: dict[int, int] = field(default_factory=dict[int, int])
+    """Stored refunds that now belong to a new event of their order, with its id."""
+    made: dict[int, int] = field(default_factory=dict[int, int])
+    """New refunds of stored orders, with the order's id."""
 
 
 class Batch:

@@ -23,6 +23,7 @@ from headwater.events.batch_store import (
     add_sources,
     change_amounts,
     delete_events,
+    follow_orders,
     record_duplicates,
     record_events,
     release_keys,
@@ -125,12 +126,13 @@ def write_events(connection: Connection[Any], batch: Batch) -> None:
 def write_refunds(connection: Connection[Any], batch: Batch) -> None:
     space_id, changes = batch.space.id, batch.refund_changes
     save_refunds(connection, space_id, changes.orders)
-    changed_ids = [refund.receipt for refund in changes.amounts]
+    changed_ids = list({refund.receipt for refund in changes.amounts} | changes.moved.keys())
     keep_events(connection, space_id, changed_ids, ChangeCause.EDITS)
     keep_events(connection, space_id, changes.withdrawn, ChangeCause.DELETIONS)
-    change_amounts(connection, space_id, [(r.receipt, -r.amount, r.currency) for r in changes.amounts])
-    note_events(connection, space_id, [*changed_ids, *changes.withdrawn])
     batch.refunded_orders = find_orders(connection, space_id, [*changed_ids, *changes.withdrawn])
+    change_amounts(connection, space_id, [(r.receipt, -r.amount, r.currency) for r in changes.amounts])
+    follow_orders(connection, space_id, changes.moved | changes.made)
+    note_events(connection, space_id, [*changed_ids, *changes.withdrawn])
     withdraw_all(connection, space_id, changes.withdrawn)
     delete_events(connection, space_id, changes.withdrawn)
 

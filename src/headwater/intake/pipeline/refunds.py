@@ -35,6 +35,8 @@ from headwater.people.identity.senders import BUSINESS_RECORDS, Sender
 
 class KnownOrder(NamedTuple):
     order_id: str
+    event_id: int
+    is_stored: bool
     contact: Contact
     event_name: str
     money: OrderMoney
@@ -118,26 +120,30 @@ def _list_batch_orders(batch: Batch) -> Iterator[KnownOrder]:
         if key is None or Decimal(event.amount or 0) < 0:
             continue
         yield KnownOrder(
-            key[1],
-            item.contact,
-            event.event_name,
-            _make_money(batch, Decimal(event.amount) if event.amount else None, event.currency),
-            event.order_name,
-            event.do_not_capi,
-            _rank(item.id, event.event_name, is_trusted=item.identity.sender.is_trusted),
+            order_id=key[1],
+            event_id=item.id,
+            is_stored=False,
+            contact=item.contact,
+            event_name=event.event_name,
+            money=_make_money(batch, Decimal(event.amount) if event.amount else None, event.currency),
+            order_name=event.order_name,
+            do_not_capi=event.do_not_capi,
+            rank=_rank(item.id, event.event_name, is_trusted=item.identity.sender.is_trusted),
         )
 
 
 def _list_stored_orders(batch: Batch) -> Iterator[KnownOrder]:
     for order in batch.orders.values():
         yield KnownOrder(
-            order.order_id,
-            batch.directory.contacts[order.contact_id],
-            order.event_name,
-            _make_money(batch, order.amount, order.currency),
-            order.order_name,
-            order.do_not_capi,
-            _rank(order.event_id, order.event_name, is_trusted=not order.by_browser),
+            order_id=order.order_id,
+            event_id=order.event_id,
+            is_stored=True,
+            contact=batch.directory.contacts[order.contact_id],
+            event_name=order.event_name,
+            money=_make_money(batch, order.amount, order.currency),
+            order_name=order.order_name,
+            do_not_capi=order.do_not_capi,
+            rank=_rank(order.event_id, order.event_name, is_trusted=not order.by_browser),
         )
 
 
@@ -213,6 +219,10 @@ def _add_events(
         if not refund.is_event:
             arrival = arrivals.get(refund.receipt, batch.arrivals[-1])
             batch.items.append(_make_item(refund, order, arrival.received_at))
+            if order.is_stored:
+                batch.refund_changes.made[refund.receipt] = order.event_id
+        elif not order.is_stored:
+            batch.refund_changes.moved[refund.receipt] = order.event_id
     refunds.counted_refunds = [msgspec.structs.replace(refund, is_event=True) for refund in counted_refunds]
 
 
