@@ -121,6 +121,38 @@ def test_a_refund_of_a_webhook_counts_once(importer: Importer, pipeline: Pipelin
     assert purchases(pipeline) == [("#1001", Decimal("-15.5")), ("#1001", Decimal(403))]
 
 
+CANCELLED = [{"Cancelled at": "2026-05-14 10:00:00 +0200"}, {"Financial Status": "voided"}]
+
+
+@pytest.mark.parametrize("cancelled", CANCELLED)
+def test_an_order_that_counted_is_cancelled_in_a_later_file(
+    importer: Importer, pipeline: Pipeline, cancelled: dict[str, str]
+) -> None:
+    bring(importer, SHOPIFY)
+    pipeline.process()
+    report = bring(importer, SHOPIFY | cancelled, status=1)
+    assert (report["queued"], report["reasons"]) == (0, {"The order was cancelled.": 1})
+    pipeline.process()
+    assert purchases(pipeline) == [("#1001", Decimal(-403)), ("#1001", Decimal(403))]
+    day = "2026-05-14" if "Cancelled at" in cancelled else "2026-05-13"
+    times = [str(at.date()) for at, amount in pipeline.rows("events", "event_time", "amount") if amount < 0]
+    assert times == [day]
+
+
+@pytest.mark.parametrize("status", ["paid", "partially_refunded"])
+def test_a_cancelled_order_that_counts_in_a_later_file(
+    importer: Importer, pipeline: Pipeline, status: str
+) -> None:
+    for number, is_paid in enumerate((False, True, False, True)):
+        refunded = "3.00" if is_paid and status != "paid" else "0.00"
+        row = SHOPIFY | {"Financial Status": status if is_paid else "voided", "Refunded Amount": refunded}
+        bring(importer, row | {"Lineitem name": f"{number}"}, status=0 if is_paid else 1)
+        pipeline.process()
+        assert sum(amount for _, amount in purchases(pipeline)) == (
+            Decimal(403) - Decimal(refunded) if is_paid else 0
+        )
+
+
 def test_events_are_those_of_the_webhook(importer: Importer) -> None:
     bring(importer, SHOPIFY)
     (event,) = importer.payloads()
@@ -258,5 +290,7 @@ def test_over_the_api_it_is_the_same(desk: Desk, importer: Importer) -> None:
     assert (report["status"], report["stored"], report["refused"]) == ("finished", 1, 1)
     assert (report["sources"], report["without_source"]) == ({"email": 1}, 0)
     assert report["refusals"][0]["reason"] == "The order was cancelled."
-    bring(importer, SHOPIFY)
+    file = importer.folder / "orders_export.csv"
+    file.write_text(content, newline="")
+    importer.run("orders", file, status=1)
     assert [row for (row,) in desk.rows("orders")] == importer.payloads()

@@ -158,7 +158,8 @@ def test_shopify_tells_refunds_and_the_last_visit(importer: Importer) -> None:
     with FakePlatform(default=lambda _: Answer(body=next(answers))) as fake:
         report = bring(importer, "shopify", fake.url, "--since", "2026-01-01", status=1)
     assert report["sources"] == {"email": 1}
-    event, refund = (payload for _, payload in importer.waiting())
+    event, refund, void = (payload for _, payload in importer.waiting())
+    assert (void["order_ids"], void["statements"]) == (["3"], [{"version": 1778756400000}])
     assert (event["order_id"], event["trk_token"], event["trk_campaign"]) == ("1", "tok", "may")
     assert refund["statements"][0]["amount"] == "2.5"
 

@@ -53,3 +53,11 @@ ON CONFLICT (space_id, order_id) DO UPDATE
 SET main_id = excluded.main_id, order_ids = excluded.order_ids, reports = excluded.reports,
     counted = excluded.counted, waiting_since = NULL
 WHERE o.main_id IS DISTINCT FROM excluded.main_id;
+
+-- name: voided
+-- Orders whose sum of refunds is reported as everything.
+SELECT o.order_id
+FROM order_refunds o
+WHERE o.space_id = %(space_id)s AND o.order_id = ANY(%(order_ids)s::text[])
+  AND EXISTS (SELECT FROM jsonb_array_elements(o.reports) AS r (report)
+              WHERE r.report -> 'statement' -> 'amount' IS NULL);

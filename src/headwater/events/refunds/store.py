@@ -8,10 +8,10 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 import msgspec
-from psycopg import Connection
+from psycopg import AsyncConnection, Connection
 
 from headwater.database.bulk_values import rows
-from headwater.database.queries import Queries
+from headwater.database.queries import Queries, fetch_all
 from headwater.events.accepted import CONVERSIONS
 from headwater.events.refunds.reports import Refund, RefundReport, add_reports
 
@@ -93,6 +93,12 @@ def load_orders(
     values = {"space_id": space_id, "order_ids": list(order_ids), "event_names": list(CONVERSIONS)}
     orders = (StoredOrder(*row) for row in connection.execute(queries["orders"], values))
     return {order.order_id: order for order in orders}
+
+
+async def fetch_voided(connection: AsyncConnection, space_id: int, order_ids: Collection[str]) -> set[str]:
+    """Return the ids of orders whose refunds are reported as everything."""
+    values = {"space_id": space_id, "order_ids": list(order_ids)}
+    return {order_id for (order_id,) in await fetch_all(connection, queries["voided"], values)}
 
 
 def save_refunds(connection: Connection[Any], space_id: int, changed_refunds: Iterable[OrderRefunds]) -> None:

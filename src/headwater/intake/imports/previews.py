@@ -17,7 +17,7 @@ from headwater.http.json_decoder import encode_exact
 from headwater.intake.imports.formats.files import FileRow, RowSource
 from headwater.intake.imports.importer import Import
 from headwater.intake.imports.job_models import ImportJob, Reading
-from headwater.intake.imports.orders.records import PastOrder
+from headwater.intake.imports.orders.records import CANCELLED_ORDER, PastOrder
 from headwater.intake.imports.readings import explain_refusal
 from headwater.intake.imports.refusals import Refusals, RefusedRows
 from headwater.spaces.models import Space
@@ -57,9 +57,12 @@ def _preview(run: Import, reading: Reading, row: FileRow) -> PreviewRow:
     try:
         item = run.read(row, time.time())
     except Invalid as invalid:
-        problem = explain_refusal(run.name, reading, row.values, invalid.errors)
-        return PreviewRow(row.line, {}, problem)
-    return PreviewRow(row.line, _format_item(item))
+        errors = invalid.errors
+    else:
+        if not isinstance(item, PastOrder) or not item.is_cancelled:
+            return PreviewRow(row.line, _format_item(item))
+        errors = CANCELLED_ORDER
+    return PreviewRow(row.line, {}, explain_refusal(run.name, reading, row.values, errors))
 
 
 def _format_item(item: Any) -> dict[str, str | datetime]:

@@ -14,6 +14,7 @@ from psycopg import AsyncConnection
 
 from headwater.events.accepted import ORDER_NAME, AcceptedEvent
 from headwater.events.refunds.reports import AcceptedRefund, MoneyBack
+from headwater.events.refunds.store import fetch_voided
 from headwater.events.touchpoints.classification import read_event_touch
 from headwater.http.decimals import AMOUNT_STEP, MAX_AMOUNT, decimal_text
 from headwater.http.errors import Errors, Invalid
@@ -21,11 +22,18 @@ from headwater.http.inputs.fields import is_blank
 from headwater.intake.imports.formats import totals
 from headwater.intake.imports.formats.columns import Columns
 from headwater.intake.imports.orders.layouts import REQUIRED
-from headwater.intake.imports.orders.statuses import has_no_visitor, read_status, refuse_uncounted
+from headwater.intake.imports.orders.statuses import (
+    IS_CANCELLED,
+    has_no_visitor,
+    is_cancelled,
+    read_status,
+    refuse_uncounted,
+)
 from headwater.intake.imports.spend import read_id
 from headwater.intake.inbox.accepted_rows import AcceptedRows, append
 from headwater.intake.ingest.times import parse_event_time
 from headwater.intake.webhooks.mapping import MappedPayload, make_key, to_event
+from headwater.intake.webhooks.money_back import moment
 from headwater.intake.webhooks.values import to_number
 from headwater.people.identity.senders import Sender
 from headwater.sources.evidence import UNDECLARED
@@ -86,12 +94,15 @@ _REFUND_ITEM = re.compile(r"(?:^|;)amount:([0-9.]{1,40})\|")
 _REFUND_DATE = re.compile(r"\|date:([0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:]{5,8})(?:;|$)")
 """Refunds as `amount:5.00|reason:…|date:2026-01-31 10:00:00`, in UTC."""
 
+CANCELLED_ORDER: Errors = {"status": [IS_CANCELLED]}
 _encode = msgspec.json.Encoder().encode
 
 
 class PastOrder(msgspec.Struct, frozen=True):
     event: AcceptedEvent
     refund: AcceptedRefund | None = None
+    is_cancelled: bool = False
+    """It doesn't count. If it counted before, the refund takes the rest back."""
 
 
 def make_total_test(columns: Columns) -> totals.RowTest:
@@ -129,6 +140,8 @@ def read(values: dict[str, Any], current_time: float) -> PastOrder:
     event = to_event(mapped_payload, make_key("order", payload["order_id"]), current_time)
     if mapped_payload.left_out:
         event = msgspec.structs.replace(event, warnings=(*event.warnings, *mapped_payload.left_out))
+    if is_cancelled(values):
+        return PastOrder(event, _make_void(values, event, current_time), is_cancelled=True)
     return PastOrder(event, _read_refund(values, event, current_time))
 
 
@@ -172,11 +185,22 @@ def _read_refund(
     if not amount and not is_full:
         return None
     text = None if is_full else decimal_text(amount, MAX_AMOUNT, AMOUNT_STEP)
+    return _report_sum(event, text, refunded_at)
+
+
+def _make_void(values: Mapping[str, Any], event: AcceptedEvent, current_time: float) -> AcceptedRefund | None:
+    """Return None for a payment without money: another payment may have the order's id."""
+    cancelled_at = moment(current_time, _find_text(values, "cancelled_at"), event.event_time / 1000)
+    return _report_sum(event, None, cancelled_at) if Decimal(event.amount or 0) > 0 else None
+
+
+def _report_sum(event: AcceptedEvent, amount: str | None, refunded_at: int) -> AcceptedRefund:
+    """Report the sum of an order's refunds; None is everything."""
     return AcceptedRefund(
         order_ids=(str(event.order_id),),
         at=refunded_at,
         currency=event.currency,
-        statements=(MoneyBack(amount=text, version=refunded_at),),
+        statements=(MoneyBack(amount=amount, version=refunded_at),),
     )
 
 
@@ -203,12 +227,19 @@ def _find_refund_time(values: Mapping[str, Any], ordered_at: int, current_time: 
 
 
 async def store(connection: AsyncConnection, space: Space, items: Sequence[PastOrder]) -> list[Errors | None]:
-    rows = [("event", _encode(item.event)) for item in items]
-    rows += [("refund", _encode(item.refund)) for item in items if item.refund is not None]
+    """Refuse cancelled orders. Orders that were cancelled in an earlier file count again."""
+    orders = [item.event for item in items if not item.is_cancelled]
+    refunds = [item.refund for item in items if item.refund is not None]
+    reported_ids = {refund.order_ids[0] for refund in refunds}
+    ids = [event.order_id for event in orders if event.order_id and event.order_id not in reported_ids]
+    voided_ids = await fetch_voided(connection, space.id, ids)
+    refunds += [_report_sum(event, "0", event.event_time) for event in orders if event.order_id in voided_ids]
+    rows = [("event", _encode(event)) for event in orders]
+    rows += [("refund", _encode(refund)) for refund in refunds]
     kinds, payloads = [kind for kind, _ in rows], [payload for _, payload in rows]
     count = len(rows)
     await append(connection, AcceptedRows([space.id] * count, kinds, [Sender.IMPORT] * count, payloads))
-    return [None] * len(items)
+    return [CANCELLED_ORDER if item.is_cancelled else None for item in items]
 
 
 def find_source(item: PastOrder, rules: SourceRules) -> str:

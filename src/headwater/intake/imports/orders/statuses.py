@@ -36,16 +36,20 @@ _MOST_CACHED = 4096
 
 
 def refuse_uncounted(values: Mapping[str, Any]) -> None:
-    """Raise Invalid with the reason for an order that doesn't count."""
+    """Raise Invalid with the reason for an order that doesn't count, except a cancelled one."""
     status = read_status(values)
-    if values.get("cancelled_at") or status in CANCELLED:
-        raise Invalid({"status": [IS_CANCELLED]})
+    if is_cancelled(values):
+        return
     if status in UNPAID:
         raise Invalid({"status": [IS_UNPAID]})
     if status and status not in PAID and not values.get("paid_at"):
         raise Invalid({"status": [IS_UNKNOWN]})
     if values.get("is_test") is True or _is_test(str(values.get("payment_method") or "")):
         raise Invalid({"payment_method": [IS_TEST]})
+
+
+def is_cancelled(values: Mapping[str, Any]) -> bool:
+    return bool(values.get("cancelled_at")) or read_status(values) in CANCELLED
 
 
 def read_status(values: Mapping[str, Any]) -> str:
