@@ -65,8 +65,9 @@ def _order(text: str) -> None:
         "order_id": "1", "event_time": "2026-05-13T10:00:00Z", "amount": 5, "email": "ada@example.com",
         "note_attributes": text, "refunds": text, "tags": text, "channel": text,
     }  # fmt: skip
-    with suppress(Invalid):
-        read_order(values, NOW)
+    for other_values in ({}, {"cancelled_at": text}):
+        with suppress(Invalid):
+            read_order(values | other_values, NOW)
     with suppress(UnreadableError):
         map_columns([text], recognize_layout([text]))
 
