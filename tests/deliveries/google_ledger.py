@@ -80,7 +80,7 @@ class GoogleLedger:
 def google(sending: Sending) -> Iterator[GoogleLedger]:
     sending.platform = change_platform(GOOGLE, token_request=lambda *_: None)
     google = GoogleLedger()
-    sending.seconds = 0.3
+    sending.seconds = 1.0
     with FakePlatform(default=google) as platform:
         sending.urls["google"] = platform.url
         yield google

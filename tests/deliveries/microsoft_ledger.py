@@ -117,7 +117,7 @@ class MicrosoftShop(Shop):
 def open_microsoft(sending: Sending) -> Iterator[tuple[MicrosoftShop, MicrosoftLedger]]:
     """Yield a shop whose conversions go to a fake Microsoft."""
     sending.platform = change_platform(MicrosoftOffline(), token_request=lambda *_: None)
-    sending.seconds = 0.3
+    sending.seconds = 1.0
     ledger = MicrosoftLedger()
     with FakePlatform(default=ledger) as platform:
         sending.urls["microsoft_offline"] = platform.url

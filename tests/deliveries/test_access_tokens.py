@@ -128,7 +128,7 @@ def test_no_token_is_to_be_had(
     exchange: Sending, platform: FakePlatform, step: Step, status: str, delivery: str
 ) -> None:
     platform.append(step)
-    exchange.seconds = 0.3
+    exchange.seconds = 1.0
     destination = exchange.destination()
     exchange.delivery(destination)
     exchange.run()

@@ -217,7 +217,7 @@ def test_no_answer(sending: Sending, platform: FakePlatform, step: Step) -> None
 @pytest.mark.parametrize("step", [Silence(), Drip(interval=0.02)])
 def test_an_answer_that_takes_too_long(sending: Sending, platform: FakePlatform, step: Step) -> None:
     platform.append(step)
-    sending.seconds = 0.3
+    sending.seconds = 1.0
     destination = sending.destination()
     delivery = sending.delivery(destination)
     start_time = time.monotonic()

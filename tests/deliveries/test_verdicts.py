@@ -276,7 +276,7 @@ def test_an_unknown_request(sending: Sending, google: Verdicts) -> None:
 )  # fmt: skip
 def test_asked_again_later(sending: Sending, google: Verdicts, answer: Step, wait: int) -> None:
     """The destination is neither held nor paused, and its other requests wait too."""
-    sending.seconds = 0.3
+    sending.seconds = 1.0
     google.answers = [answer]
     destination = sending.destination(settings=SETTINGS, event_names=NAMES)
     deliveries = []
