@@ -226,7 +226,7 @@ TOOLS = (
         description=(
             "Correct an event's amount, or clear it with null. Not for refunds: they are "
             "separate purchases with a negative amount and would be deducted twice; the answer lists "
-            "the order's refunds. Ad platforms that accept corrections get the new amount."
+            "the order's refunds. Most ad platforms are corrected."
         ),
         arguments=_EVENT_ID | CHANGE.schema["properties"],
         required=("event_id", "amount"),
