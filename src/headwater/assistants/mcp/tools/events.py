@@ -225,8 +225,8 @@ TOOLS = (
         title="Change an event's amount",
         description=(
             "Correct an event's amount, or clear it with null. Not for refunds: they are "
-            "separate purchases with a negative amount and would be deducted twice; the answer lists "
-            "the order's refunds. Most ad platforms are corrected."
+            "purchases with a negative amount and would be deducted twice; the answer lists "
+            "the order's refunds. Google and Microsoft ads get corrections."
         ),
         arguments=_EVENT_ID | CHANGE.schema["properties"],
         required=("event_id", "amount"),
