@@ -48,13 +48,12 @@ class EventFindings(Struct, frozen=True):
 
 class EventChecks:
     def __init__(self, connection: AsyncConnection, space: Space, period: TimeRange) -> None:
-        self._connection, self._space = connection, space
+        self._connection, self._space, self._period = connection, space, period
         self._values: dict[str, Any] = {
             "space_id": space.id,
             "start": period.start,
             "end": period.end,
             "most": MOST_EVENTS,
-            "most_orders": MOST_ORDERS,
             "examples": MOST_EXAMPLES,
             "sales": list(SALES_EVENTS),
             "currency": space.currency,
@@ -64,7 +63,7 @@ class EventChecks:
         }
 
     async def run(self) -> EventFindings:
-        sample, orders = await read_orders(self._connection, self._values, self._space.currency)
+        sample, orders = await read_orders(self._connection, self._space, self._period)
         missing_counts = orders.orders - orders.with_visit, orders.orders - orders.with_email
         return EventFindings(
             sample,
@@ -141,36 +140,28 @@ class EventChecks:
 
 
 async def read_orders(
-    connection: AsyncConnection, values: dict[str, Any], currency: str
+    connection: AsyncConnection, space: Space, period: TimeRange
 ) -> tuple[Sample, OrderShares]:
+    """Return the checked events, and the latest orders' shares with a visit and with an e-mail address."""
+    values = {
+        "space_id": space.id,
+        "start": period.start,
+        "end": period.end,
+        "most": MOST_EVENTS,
+        "most_orders": MOST_ORDERS,
+        "examples": MOST_EXAMPLES,
+    }
     row = await fetch_one(connection, queries["orders"], values)
     events, since, orders, with_visit, with_email, without_visit, without_email = row
     shares = OrderShares(
         orders,
         with_visit,
         with_email,
-        orders < values["most_orders"],
-        _orders(without_visit, currency),
-        _orders(without_email, currency),
+        orders < MOST_ORDERS,
+        _orders(without_visit, space.currency),
+        _orders(without_email, space.currency),
     )
-    return Sample(events, since, events < values["most"]), shares
-
-
-async def read_order_shares(connection: AsyncConnection, space: Space, period: TimeRange) -> OrderShares:
-    """Return the latest orders' shares with a visit and with an e-mail address."""
-    _, shares = await read_orders(
-        connection,
-        {
-            "space_id": space.id,
-            "start": period.start,
-            "end": period.end,
-            "most": MOST_EVENTS,
-            "most_orders": MOST_ORDERS,
-            "examples": MOST_EXAMPLES,
-        },
-        space.currency,
-    )
-    return shares
+    return Sample(events, since, events < MOST_EVENTS), shares
 
 
 async def read_reasons(connection: AsyncConnection, space_id: int) -> tuple[FindingPart, ...]:

@@ -8,7 +8,7 @@ from msgspec import Struct
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
-from headwater.alerts.quality.event_checks import read_order_shares
+from headwater.alerts.quality.event_checks import read_orders
 from headwater.alerts.quality.models import OrderShares
 from headwater.database.queries import Queries, fetch_all, fetch_one
 from headwater.forwarding.platforms import registry
@@ -116,6 +116,7 @@ async def read_setup(connection: AsyncConnection, space: Space) -> Setup:
     current_time = datetime.now(UTC)
     period = TimeRange(current_time - timedelta(days=SHARE_DAYS), current_time + timedelta(days=1))
     cursor = connection.cursor(row_factory=class_row(SetupState))
+    _, orders = await read_orders(connection, space, period)
     state = await fetch_one(cursor, queries["state"], values)
     keys = connection.cursor(row_factory=class_row(KeyState))
     hosts = connection.cursor(row_factory=class_row(HostSeen))
@@ -124,6 +125,6 @@ async def read_setup(connection: AsyncConnection, space: Space) -> Setup:
         state,
         await fetch_all(keys, queries["keys"], values),
         await fetch_all(hosts, queries["hosts"], values),
-        await read_order_shares(connection, space, period),
+        orders,
         await fetch_all(destinations, queries["destinations"], values),
     )
