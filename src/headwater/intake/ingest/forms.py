@@ -24,7 +24,8 @@ Parser = Callable[[Any], Any]
 """Returns the value, or None if it counts as absent. Raises ValueError with the rule."""
 
 Identifier = Annotated[str, Meta(max_length=255)] | None
-Address = Annotated[str, Meta(max_length=2048)] | None
+LONGEST_ADDRESS = 2048
+Address = Annotated[str, Meta(max_length=LONGEST_ADDRESS)] | None
 Attribution = Annotated[str, Meta(max_length=512)] | None
 Code = str | int | None
 """Some senders write numbers."""

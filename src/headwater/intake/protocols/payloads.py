@@ -15,14 +15,13 @@ from headwater.events.accepted import AcceptedEvent
 from headwater.events.browsing.accepted import AcceptedHit, AcceptedPerson
 from headwater.http.decimals import AMOUNT_STEP, MAX_AMOUNT, decimal_text
 from headwater.http.errors import Invalid
-from headwater.intake.ingest.forms import Form
+from headwater.intake.ingest.forms import LONGEST_ADDRESS, Form
 from headwater.intake.ingest.payload import COMMON_AMOUNT, COUNTER_FORM
 from headwater.intake.protocols.values import LONGEST_ID, Members, read_members, read_text
 from headwater.intake.tracker.reported_items import PAGE_FORM, PERSON_FORM
 from headwater.intake.webhooks.values import to_number
 from headwater.spaces.currencies import parse_currency
 
-LONGEST_ADDRESS = 2048
 LONGEST_EMAIL = 320
 _KEYS = UUID("8d4f3c7e-6d0b-4f0e-9d6a-3f0f5f6f2c11")
 """Makes the key of a page view from its message's."""

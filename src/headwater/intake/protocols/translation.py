@@ -14,12 +14,12 @@ from headwater.events.browsing.agents import read_agent
 from headwater.events.browsing.places import Places
 from headwater.events.refunds.reports import AcceptedRefund, MoneyBack
 from headwater.http.errors import Invalid
+from headwater.intake.ingest.forms import LONGEST_ADDRESS
 from headwater.intake.ingest.payload import Consent
 from headwater.intake.protocols.calls import ProtocolCall
 from headwater.intake.protocols.event_names import Labels
 from headwater.intake.protocols.ignored import IgnoredReason
 from headwater.intake.protocols.payloads import (
-    LONGEST_ADDRESS,
     add_campaign,
     find_page,
     make_event,
@@ -199,7 +199,10 @@ class Translator:
     def _find_browser(self, call: ProtocolCall) -> Browser:
         if self._visitor is not None:
             return self._visitor.browser
-        ip, user_agent = read_text(call.context.get("ip"), 64), read_text(call.context.get("userAgent"), 2048)
+        ip, user_agent = (
+            read_text(call.context.get("ip"), 64),
+            read_text(call.context.get("userAgent"), LONGEST_ADDRESS),
+        )
         return make_browser(self._places, ip, user_agent or "", read_text(call.context.get("locale")))
 
 

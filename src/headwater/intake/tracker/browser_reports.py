@@ -14,7 +14,14 @@ from headwater.events.browsing.agents import Agent
 from headwater.events.browsing.places import Place
 from headwater.http.errors import Invalid
 from headwater.http.json_decoder import NOT_AN_OBJECT, decode_items
-from headwater.intake.ingest.forms import Address, Check, Form, Identifier, keep_nonblank_texts
+from headwater.intake.ingest.forms import (
+    LONGEST_ADDRESS,
+    Address,
+    Check,
+    Form,
+    Identifier,
+    keep_nonblank_texts,
+)
 from headwater.intake.ingest.payload import Consent
 from headwater.sources.addresses import read_address
 
@@ -50,7 +57,7 @@ class _ReportPayload(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Landing(msgspec.Struct, frozen=True):
-    url: Annotated[str, Meta(max_length=2048)]
+    url: Annotated[str, Meta(max_length=LONGEST_ADDRESS)]
     ago: int | float
     referrer: Address = None
 

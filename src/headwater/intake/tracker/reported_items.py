@@ -12,7 +12,15 @@ from msgspec import Meta, Raw, Struct
 from headwater.events.browsing.accepted import AcceptedHit, AcceptedPerson
 from headwater.http.errors import Invalid
 from headwater.http.inputs.emails import parse_written_email
-from headwater.intake.ingest.forms import Address, Check, Code, Form, Identifier, keep_nonblank_texts
+from headwater.intake.ingest.forms import (
+    LONGEST_ADDRESS,
+    Address,
+    Check,
+    Code,
+    Form,
+    Identifier,
+    keep_nonblank_texts,
+)
 from headwater.intake.ingest.payload import EVENT_FORM, RAW_SLOTS, SLOT_MEMBERS, Consent, profile_fields
 from headwater.intake.tracker.browser_reports import MAX_AGO, Browser
 from headwater.people.identity.joins import SIGNED_ONLY
@@ -41,7 +49,7 @@ class _Item(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Page(_Item, frozen=True, kw_only=True):
-    url: Annotated[str, Meta(max_length=2048)]
+    url: Annotated[str, Meta(max_length=LONGEST_ADDRESS)]
     referrer: Address = None
 
 
@@ -113,7 +121,7 @@ _RULES = {
     "type": "must be page, identify or event.",
     "key": "must be a UUID.",
     "ago": f"must be a number of milliseconds from 0 to {MAX_AGO}.",
-    "url": "must be an http:// or https:// address of at most 2048 characters.",
+    "url": f"must be an http:// or https:// address of at most {LONGEST_ADDRESS} characters.",
     **TYPE_RULES,
 }
 _STAND_INS: dict[str, Any] = {"type": "page", "key": "00000000-0000-0000-0000-000000000000", "ago": 0}

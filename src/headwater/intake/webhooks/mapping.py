@@ -19,7 +19,7 @@ from headwater.events.refunds.reports import AcceptedRefund, MoneyBack
 from headwater.http.decimals import AMOUNT_STEP, MAX_AMOUNT, decimal_text
 from headwater.http.errors import Errors, Invalid, list_rules
 from headwater.http.json_decoder import encode_exact
-from headwater.intake.ingest.forms import Form
+from headwater.intake.ingest.forms import LONGEST_ADDRESS, Form
 from headwater.intake.ingest.payload import COUNTER_FORM, RECORD_FORM, Check, TrackPayload
 from headwater.intake.ingest.times import parse_event_time
 from headwater.intake.webhooks.expressions import parse
@@ -39,7 +39,6 @@ TEST_ORDER, WITHOUT_VISIT = "test_order", "without_visit"
 _COMPUTED = {"event_name"}
 _INDISPENSABLE = {"event_name", "event_time", "amount", "order_id", "idempotency_key"}
 _LONGEST_KEY = 255
-_LONGEST_REFERRER = 2048
 
 VISIT_FIELDS = (
     "url",
@@ -194,9 +193,9 @@ def to_event(mapped: MappedPayload, default_key: str, current_time: float) -> Ac
 def _read_referrer(mapped: MappedPayload) -> str:
     """Return an empty text for an invalid referrer, which the form doesn't check, and report it."""
     referrer = mapped.referrer or ""
-    if len(referrer) <= _LONGEST_REFERRER and "\0" not in referrer:
+    if len(referrer) <= LONGEST_ADDRESS and "\0" not in referrer:
         return referrer
-    mapped.left_out.append(f"The referrer must be at most {_LONGEST_REFERRER} characters, without NUL.")
+    mapped.left_out.append(f"The referrer must be at most {LONGEST_ADDRESS} characters, without NUL.")
     return ""
 
 
