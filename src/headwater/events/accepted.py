@@ -87,7 +87,7 @@ class AcceptedEvent(EventColumns, omit_defaults=True, frozen=True, kw_only=True)
     """
     cookies: dict[str, str] = {}
     address_key: str | None = None
-    """The sender's address for events from pages, as counted by people/identity/joins.py."""
+    """The sender's address, for events from pages. people/identity/joins.py counts by it."""
     join_rule: str | None = None
     """SIGNED_ONLY if only signed identifies may link a browser of this site to a known contact."""
     warnings: tuple[str, ...] = ()

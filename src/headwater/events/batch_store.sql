@@ -160,8 +160,8 @@ UPDATE events e SET amount = %(amount)s, currency = %(currency)s
 WHERE e.space_id = %(space_id)s AND e.id = %(id)s;
 
 -- name: follow_order
--- A refund becomes its order's again: that of another contact may have taken the place of the order it was counted
--- for. It keeps its time, money and sender. Its contact's sources are a superset of its own.
+-- A refund gets the contact and the names of its order, which may have replaced an order of another contact. It
+-- keeps its time, money and sender. A contact has all sources of its events, so they can be added.
 UPDATE events r
 SET contact_id = o.contact_id, origin_id = o.origin_id, company_id = o.company_id, event_name = o.event_name,
     order_name = coalesce(o.order_name, o.order_id), do_not_capi = o.do_not_capi,

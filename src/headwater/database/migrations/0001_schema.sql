@@ -663,7 +663,7 @@ CREATE INDEX erasures_erased ON erasures (erased_at) WHERE erased_at IS NOT NULL
 
 -------------------------------------------------------------------------------- Events
 
--- An order, as reports count it: a purchase that is neither a refund nor an upsell, with any amount.
+-- What reports count as an order: a purchase that is neither a refund nor an upsell, with any amount.
 CREATE FUNCTION is_order(event_name text, is_upsell boolean, amount numeric)
 RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN event_name = 'purchase' AND NOT is_upsell AND coalesce(amount, 0) >= 0;
@@ -1109,8 +1109,8 @@ CREATE INDEX hits_visit ON hits (space_id, visit_id, occurred_at, id) INCLUDE (t
     WHERE touch IS NOT NULL;
 CREATE INDEX hits_touches ON hits (space_id, contact_id, occurred_at) WHERE touch IS NOT NULL;
 
--- When a click id was first seen, and in which browser. On a shared link it is no evidence about later
--- visitors.
+-- The first browser with a click id, and the time. Later visitors may have the id from a shared link, so it says
+-- nothing about them.
 CREATE TABLE clicks (
     space_id bigint NOT NULL,
     -- A hash of the parameter's name and value.
@@ -1121,7 +1121,7 @@ CREATE TABLE clicks (
 );
 CREATE INDEX clicks_device ON clicks (space_id, device);
 
--- The deletion of old page views, in a Space that keeps them for a limited time (page_view_days).
+-- The progress of deleting page views older than page_view_days, in a Space that has such a limit.
 CREATE TABLE page_view_upkeep (
     space_id bigint PRIMARY KEY,
     -- Views before this day have been deleted; NULL if there never were any.
@@ -1571,8 +1571,8 @@ CREATE TABLE former_rates (
     PRIMARY KEY (space_id, until_revision, date, base, currency)
 );
 
--- The days, in UTC, on which a Space has events with a currency of their own. A report looks for foreign
--- currencies on these days only. Deleting events leaves their days.
+-- The UTC days of a Space with events that name a currency. A report looks for foreign currencies on these days
+-- only. Deleting events leaves their days.
 CREATE TABLE currency_days (
     space_id bigint NOT NULL,
     currency text NOT NULL,
@@ -1658,8 +1658,8 @@ CREATE TABLE imports (
     PRIMARY KEY (space_id, kind, digest, mapping)
 );
 
--- Uploaded files, each from its upload to its end: the row is the job. The progress is in imports, as for a
--- file imported at a terminal.
+-- Uploaded files. A row is the job of importing one, from its upload to its end. Its progress is in imports, where
+-- imports at a terminal have theirs.
 CREATE TABLE import_jobs (
     space_id bigint NOT NULL,
     id bigint GENERATED ALWAYS AS IDENTITY,

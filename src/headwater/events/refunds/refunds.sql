@@ -54,7 +54,7 @@ SET main_id = excluded.main_id, order_ids = excluded.order_ids, reports = exclud
     counted = excluded.counted, waiting_since = NULL
 WHERE o.main_id IS DISTINCT FROM excluded.main_id;
 
--- name: voided
+-- name: voided_orders
 -- Orders whose sum of refunds is reported as everything.
 SELECT o.order_id
 FROM order_refunds o

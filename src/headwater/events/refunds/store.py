@@ -95,10 +95,12 @@ def load_orders(
     return {order.order_id: order for order in orders}
 
 
-async def fetch_voided(connection: AsyncConnection, space_id: int, order_ids: Collection[str]) -> set[str]:
+async def fetch_voided_orders(
+    connection: AsyncConnection, space_id: int, order_ids: Collection[str]
+) -> set[str]:
     """Return the ids of orders whose refunds are reported as everything."""
     values = {"space_id": space_id, "order_ids": list(order_ids)}
-    return {order_id for (order_id,) in await fetch_all(connection, queries["voided"], values)}
+    return {order_id for (order_id,) in await fetch_all(connection, queries["voided_orders"], values)}
 
 
 def save_refunds(connection: Connection[Any], space_id: int, changed_refunds: Iterable[OrderRefunds]) -> None:

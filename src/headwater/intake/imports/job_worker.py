@@ -60,7 +60,7 @@ def _attempt(connection: Connection[Any], storage: Storage, url: str, job: Claim
     except UnreadableError as error:
         jobs.attempts.labels("failed").inc()
         jobs.put_back(connection, job, make_sentence(str(error)), final=True)
-    except psycopg.errors.DiskFull as error:  # the operator's to mend: the import waits, as ingest does
+    except psycopg.errors.DiskFull as error:  # only the operator can mend it, so the import waits
         jobs.attempts.labels("failed").inc()
         log.warning("import put off", space_id=job.space_id, import_id=job.id, reason=str(error))
         jobs.postpone(connection, job, DISK_FULL)

@@ -154,10 +154,10 @@ class RefundChanges:
     amounts: list[Refund] = field(default_factory=list[Refund])
     withdrawn: list[int] = field(default_factory=list[int])
     """Refunds that didn't happen."""
-    moved: dict[int, int] = field(default_factory=dict[int, int])
-    """Stored refunds that now belong to a new event of their order, with its id."""
-    made: dict[int, int] = field(default_factory=dict[int, int])
-    """New refunds of stored orders, with the order's id."""
+    order_by_stored_refund: dict[int, int] = field(default_factory=dict[int, int])
+    """The new event that has taken the place of a refund's order, by refund."""
+    order_by_new_refund: dict[int, int] = field(default_factory=dict[int, int])
+    """The stored order of a new refund, by refund."""
 
 
 class Batch:

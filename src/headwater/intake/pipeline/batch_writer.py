@@ -126,12 +126,12 @@ def write_events(connection: Connection[Any], batch: Batch) -> None:
 def write_refunds(connection: Connection[Any], batch: Batch) -> None:
     space_id, changes = batch.space.id, batch.refund_changes
     save_refunds(connection, space_id, changes.orders)
-    changed_ids = list({refund.receipt for refund in changes.amounts} | changes.moved.keys())
+    changed_ids = list({refund.receipt for refund in changes.amounts} | changes.order_by_stored_refund.keys())
     keep_events(connection, space_id, changed_ids, ChangeCause.EDITS)
     keep_events(connection, space_id, changes.withdrawn, ChangeCause.DELETIONS)
     batch.refunded_orders = find_orders(connection, space_id, [*changed_ids, *changes.withdrawn])
     change_amounts(connection, space_id, [(r.receipt, -r.amount, r.currency) for r in changes.amounts])
-    follow_orders(connection, space_id, changes.moved | changes.made)
+    follow_orders(connection, space_id, changes.order_by_stored_refund | changes.order_by_new_refund)
     note_events(connection, space_id, [*changed_ids, *changes.withdrawn])
     withdraw_all(connection, space_id, changes.withdrawn)
     delete_events(connection, space_id, changes.withdrawn)

@@ -43,8 +43,8 @@ class KnownOrder(NamedTuple):
     order_name: str | None
     do_not_capi: bool
     rank: tuple[bool, bool, int]
-    """The highest is refunded: events of the business before those of pages, which anybody can report, then
-    purchases, then the earliest.
+    """Refunds go to the event with the highest rank. An event of the business ranks above one of a page,
+    which strangers can send; then a purchase above other events, and an earlier event above a later one.
     """
 
 
@@ -220,9 +220,9 @@ def _add_events(
             arrival = arrivals.get(refund.receipt, batch.arrivals[-1])
             batch.items.append(_make_item(refund, order, arrival.received_at))
             if order.is_stored:
-                batch.refund_changes.made[refund.receipt] = order.event_id
+                batch.refund_changes.order_by_new_refund[refund.receipt] = order.event_id
         elif not order.is_stored:
-            batch.refund_changes.moved[refund.receipt] = order.event_id
+            batch.refund_changes.order_by_stored_refund[refund.receipt] = order.event_id
     refunds.counted_refunds = [msgspec.structs.replace(refund, is_event=True) for refund in counted_refunds]
 
 

@@ -14,7 +14,7 @@ from psycopg import AsyncConnection
 
 from headwater.events.accepted import ORDER_NAME, AcceptedEvent
 from headwater.events.refunds.reports import AcceptedRefund, MoneyBack
-from headwater.events.refunds.store import fetch_voided
+from headwater.events.refunds.store import fetch_voided_orders
 from headwater.events.touchpoints.classification import read_event_touch
 from headwater.http.decimals import AMOUNT_STEP, MAX_AMOUNT, decimal_text
 from headwater.http.errors import Errors, Invalid
@@ -177,8 +177,8 @@ def _read_notes(text: object) -> dict[str, str]:
 def _read_refund(
     values: Mapping[str, Any], event: AcceptedEvent, current_time: float
 ) -> AcceptedRefund | None:
-    """Return the sum of an order's refunds, as of their last date, else as of the order: later reports of
-    webhooks replace it.
+    """Return the sum of an order's refunds, dated by the last of them, or by the order if they have no date.
+    Later reports of webhooks replace it.
     """
     amount, refunded_at = _sum_refunds(values), _find_refund_time(values, event.event_time, current_time)
     is_full = read_status(values) == "refunded" and not amount
@@ -232,7 +232,7 @@ async def store(connection: AsyncConnection, space: Space, items: Sequence[PastO
     refunds = [item.refund for item in items if item.refund is not None]
     reported_ids = {refund.order_ids[0] for refund in refunds}
     ids = [event.order_id for event in orders if event.order_id and event.order_id not in reported_ids]
-    voided_ids = await fetch_voided(connection, space.id, ids)
+    voided_ids = await fetch_voided_orders(connection, space.id, ids)
     refunds += [_report_sum(event, "0", event.event_time) for event in orders if event.order_id in voided_ids]
     rows = [("event", _encode(event)) for event in orders]
     rows += [("refund", _encode(refund)) for refund in refunds]
@@ -243,6 +243,6 @@ async def store(connection: AsyncConnection, space: Space, items: Sequence[PastO
 
 
 def find_source(item: PastOrder, rules: SourceRules) -> str:
-    """Return the source of an order, as its reports will show it; empty if unknown."""
+    """Return the source that reports will show for an order; empty if unknown."""
     touch = read_event_touch(item.event, item.event.event_time * 1000, rules)
     return "" if touch is None else rules.names.get_name(touch.source_id)
