@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page
 
 NOTHING_HAS_FOCUS = "() => document.activeElement === document.body"
 SKIPS = "() => document.activeElement.classList.contains('skip')"

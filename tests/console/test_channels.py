@@ -66,13 +66,13 @@ def test_it_works(owner: Person, stage: Stage, space_id: int) -> None:
     assert "88.1 %" in page.row("channels", "Paid ads")[-1].text
 
 
-def test_the_label_of_the_chart_has_the_leading_channel_and_its_share(
+def test_the_text_before_the_chart_has_the_leading_channel_and_its_share(
     owner: Person, stage: Stage, space_id: int
 ) -> None:
     order(stage, "google_ads", "60")
     order(stage, "ai_chat_gpt", "20")
     text = owner.browser.get(f"/console/spaces/{space_id}/channels").text
-    [label] = re.findall(r'class="areas"[^>]*aria-label="([^"]*)"', text)
+    [label] = re.findall(r'<p class="sr">([^<]*the table below[^<]*)</p>', text)
     assert [part in label for part in ("80", "Paid ads", "75.0 %")] == [True] * 3
 
 

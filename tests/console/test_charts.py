@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from headwater.console.report_pages.charts.charts import Series, stacked
+from headwater.console.report_pages.charts.bar_chart import draw_bars
+from headwater.console.report_pages.charts.charts import Series
 
 
 @pytest.mark.parametrize(
@@ -21,4 +22,15 @@ from headwater.console.report_pages.charts.charts import Series, stacked
     ],
 )
 def test_rules_are_round_and_reach_the_highest_value(highest: float, marks: tuple[float, ...]) -> None:
-    assert stacked([Series("Revenue", [0, highest, -highest])]).marks == pytest.approx(marks)
+    chart = draw_bars([Series("Revenue", [0, highest])], [])
+    assert [value for value, _ in chart.marks] == pytest.approx(marks)
+
+
+def test_values_below_zero_hang_from_the_zero_line() -> None:
+    """A day of 100 and a refund of 50: 100 of one channel above the line, 50 of another below it."""
+    chart = draw_bars([Series("Paid ads", [100], 0), Series("E-mail", [-50], 3)], [-50])
+    assert [value for value, _ in chart.marks] == [100, 50, 0, -50]
+    (step,) = chart.steps
+    assert [(bar.y, bar.height, bar.colour) for bar in step.bars] == [("0", "160", 0), ("160", "80", 3)]
+    assert step.outline is not None
+    assert (step.outline.y, step.outline.height) == ("160", "80")

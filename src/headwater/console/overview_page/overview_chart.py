@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from msgspec import Struct
 
 from headwater.console.overview_page.tiles import Tile, TileKind
 from headwater.console.report_pages import figures
-from headwater.console.report_pages.charts.bar_chart import BarChart, draw_bars
+from headwater.console.report_pages.charts.bar_chart import NO_COLOUR, BarChart, Legend, draw_bars
 from headwater.console.report_pages.charts.charts import Series
-from headwater.console.report_pages.course import COLOURS, read_channels, read_steps
+from headwater.console.report_pages.course import COLOURS, describe_step, read_channels, read_steps
 from headwater.console.report_pages.time_steps import TimeSteps
 from headwater.console.report_pages.view import ReportView
 from headwater.reports.engine.measures import Figure
@@ -19,9 +20,8 @@ from headwater.reports.query import FigureColumn
 from headwater.reports.questions.spend import CostReport
 
 MOST_COLOURS = 5
-TOP = 3
-ACCENT, NO_COLOUR = 8, -1
-"""Indexes of the style sheet's `band-8`, and of `band-none`."""
+ACCENT = 8
+"""Index of the style sheet's `band-8`."""
 
 _Values = Mapping[str, Figure]
 
@@ -33,11 +33,6 @@ class ChartStep(Struct, frozen=True):
     link: str
     value: Figure
     previous: Figure
-
-
-class Legend(Struct, frozen=True):
-    title: str
-    colour: int
 
 
 class OverviewChart(Struct, frozen=True):
@@ -143,15 +138,10 @@ def _plot(value: Figure) -> float:
 
 
 def _describe(tile: Tile, numbers: _Numbers, key: str) -> str:
-    def write(value: Figure) -> str:
-        return figures.written(tile.form, value, numbers.currency)
-
-    parts = [f"{tile.title} {write(numbers.values.get(key, tile.empty))}"]
-    if numbers.previous:
-        parts.append(f"before {write(numbers.previous.get(key))}")
-    best = sorted(
-        ((values.get(key), name) for name, values in numbers.channels.items() if values.get(key)),
-        key=lambda pair: -_plot(pair[0]),
+    write = partial(figures.written, tile.form, currency=numbers.currency)
+    return describe_step(
+        f"{tile.title} {write(numbers.values.get(key, tile.empty))}",
+        write(numbers.previous.get(key)) if numbers.previous else "",
+        {name: values.get(key) for name, values in numbers.channels.items()},
+        write,
     )
-    parts += [f"{name} {write(value)}" for value, name in best[:TOP]]
-    return " · ".join(parts)

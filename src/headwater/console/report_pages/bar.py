@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any, ClassVar
 from urllib.parse import urlencode
 
 from msgspec import Struct
 
 from headwater.attribution.models import MODELS, WINDOWS
+from headwater.base.dates import format_days
 from headwater.console.report_pages.credit_examples import EXAMPLES
 from headwater.console.report_pages.filter_names import NAMES, suggest_key
 from headwater.console.report_pages.view import ANY, CONVERSIONS, SALES, ReportView
@@ -260,8 +261,7 @@ class ChoiceLinks(Struct, frozen=True):
             )
             for key, text in PERIODS.items()
         )
-        dates = f"{view.start_date[:10]} to {view.end_date[:10]}"
-        return Menu("period", "Period", (view.period or dates).capitalize(), choices)
+        return Menu("period", "Period", view.period.capitalize() or _write_dates(view), choices)
 
     def filters(self, space: Space) -> tuple[Filter, ...]:
         return tuple(self._filter(space, text) for text in self.view.only if ":" in text)
@@ -358,3 +358,11 @@ def _path_text(key: str) -> str:
     if path is None:
         return key
     return str(TouchPath(tuple(format_title(step) for step in path.steps), path.further_steps))
+
+
+def _write_dates(view: ReportView) -> str:
+    first, last = view.start_date[:10], view.end_date[:10]
+    try:
+        return format_days(date.fromisoformat(first), date.fromisoformat(last))
+    except ValueError:  # as in the address, and refused
+        return f"{first} to {last}"

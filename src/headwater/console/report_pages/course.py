@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from msgspec import Struct
 
+from headwater.console.report_pages import figures
 from headwater.console.report_pages.basis import Basis
-from headwater.console.report_pages.charts.charts import Series, StackedChart, sparkline, stacked
+from headwater.console.report_pages.charts.bar_chart import NO_COLOUR, BarChart, Legend, draw_bars
+from headwater.console.report_pages.charts.charts import Series, sparkline
 from headwater.console.report_pages.figures import difference, share
 from headwater.console.report_pages.time_steps import TimeSteps, choose_step, list_chart_queries
 from headwater.console.report_pages.view import ReportView
@@ -27,7 +30,9 @@ class CourseStep(Struct, frozen=True):
     """A time bucket, one row of the chart's table."""
 
     title: str
-    view: ReportView
+    text: str
+    """The whole, the former one and the largest parts, for a tooltip."""
+    link: str
     values: tuple[Figure, ...]
     whole: Figure
     before: Figure
@@ -35,10 +40,12 @@ class CourseStep(Struct, frozen=True):
 
 
 class CourseChart(Struct, frozen=True):
-    chart: StackedChart
-    bands: tuple[str, ...]
+    chart: BarChart
+    legend: tuple[Legend, ...]
+    """Also the columns of the table."""
     steps: tuple[CourseStep, ...]
     time: TimeSteps
+    has_previous: bool
 
 
 class Course:
@@ -74,36 +81,44 @@ class Course:
         """Draw the reports of `queries`."""
         by_step, by_channel = reports[:2]
         whole_figures = read_steps(by_step, self._basis.whole_column)
-        bands = read_channels(by_channel, self._basis.column)
+        layers = read_channels(by_channel, self._basis.column)
         if by_step.unattributed is not None:
-            bands[UNATTRIBUTED] = {
-                key: difference(full_query, (values.get(key) for values in bands.values()))
-                for key, full_query in whole_figures.items()
+            layers[UNATTRIBUTED] = {
+                key: difference(whole, (values.get(key) for values in layers.values()))
+                for key, whole in whole_figures.items()
             }
         before: Mapping[str, Figure] = {}
         if len(reports) > 2:
             previous_figures = read_steps(reports[2], self._basis.whole_column)
             before = self._steps.align(previous_figures, reports[2].span, 0)
-        chart = stacked(
+        chart = draw_bars(
             [
-                Series(
-                    name, [float(values.get(key) or 0) for key in self.keys], COLOURS.get(name, len(COLOURS))
-                )
-                for name, values in bands.items()
+                Series(name, [float(values.get(key) or 0) for key in self.keys], _choose_colour(name))
+                for name, values in layers.items()
             ],
-            [float(before.get(key) or 0) for key in self.keys] if before else None,
+            [float(before.get(key) or 0) for key in self.keys] if before else [],
         )
-        steps = tuple(
-            CourseStep(
+        write = partial(figures.written, self._basis.whole, currency=by_step.currency)
+
+        def make_step(key: str) -> CourseStep:
+            whole, parts = whole_figures.get(key, 0), {name: layers[name].get(key, 0) for name in layers}
+            former = before.get(key)
+            return CourseStep(
                 self._steps.title(key),
-                self._steps.narrow(view, key),
-                tuple(values.get(key, 0) for values in bands.values()),
-                whole_figures.get(key, 0),
-                before.get(key),
+                describe_step(f"All {write(whole)}", write(former) if before else "", parts, write),
+                self._steps.narrow(view, key).link("/channels"),
+                tuple(parts.values()),
+                whole,
+                former,
             )
-            for key in self.keys
+
+        return CourseChart(
+            chart,
+            tuple(Legend(name, _choose_colour(name)) for name in layers),
+            tuple(make_step(key) for key in self.keys),
+            self._steps,
+            bool(before),
         )
-        return CourseChart(chart, tuple(bands), steps, self._steps)
 
 
 _UNKNOWN_OF_NOTHING = frozenset(
@@ -113,6 +128,22 @@ _UNKNOWN_OF_NOTHING = frozenset(
 
 COLOURS = {format_title(channel): colour for colour, channel in enumerate(CHANNELS)}
 """Indexes of the style sheet's `band-0` to `band-7`; a channel has the same one on every page."""
+_MOST_PARTS = 3
+
+
+def _choose_colour(layer: str) -> int:
+    return COLOURS.get(layer, NO_COLOUR)
+
+
+def describe_step(
+    whole: str, former: str, parts: Mapping[str, Figure], write: Callable[[Figure], str]
+) -> str:
+    """Describe a step of a chart: its whole, the former one if any, and its largest parts."""
+    largest = sorted(
+        ((value, name) for name, value in parts.items() if value), key=lambda pair: -float(pair[0])
+    )
+    texts = [whole, *([f"before {former}"] if former else [])]
+    return " · ".join([*texts, *(f"{name} {write(value)}" for value, name in largest[:_MOST_PARTS])])
 
 
 def read_steps(report: ReportResult, column: FigureColumn) -> dict[str, Figure]:

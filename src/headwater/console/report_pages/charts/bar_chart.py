@@ -17,8 +17,15 @@ from msgspec import Struct
 
 from headwater.console.report_pages.charts.charts import HEIGHT, WIDTH, Series, digits
 
+NO_COLOUR = -1
+"""Of the style sheet's `band-none`."""
 _BAR, _OUTLINE = 0.62, 0.86
 """Widths as parts of a step."""
+
+
+class Legend(Struct, frozen=True):
+    title: str
+    colour: int
 
 
 class Box(Struct, frozen=True):
@@ -45,7 +52,7 @@ class BarChart(Struct, frozen=True):
 
 def draw_bars(series: Sequence[Series], previous: Sequence[float | None]) -> BarChart:
     """Stack series of equal length, positive values above the zero line and negative ones below it."""
-    count = len(series[0].values)
+    count = len(series[0].values) if series else 0
     highs = [sum(max(0.0, layer.values[index]) for layer in series) for index in range(count)]
     lows = [sum(min(0.0, layer.values[index]) for layer in series) for index in range(count)]
     outlines = [value or 0.0 for value in previous]
