@@ -39,6 +39,8 @@ class MicrosoftLedger(GoogleLedger):
             return Answer(503)
         if reaction == "refuse token":
             return Answer(401, {"Errors": [{"Code": 105, "ErrorCode": "InvalidCredentials"}]})
+        if reaction == "refuse":
+            return Answer(400, {"OperationErrors": [{"Code": 5600, "ErrorCode": "Invalid"}]})
         content = request.json()
         conversions = content.get("OfflineConversions", [])
         errors = [

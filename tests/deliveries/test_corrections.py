@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 
+import psycopg
 import pytest
 
+from headwater.forwarding.deliveries.corrections import queue_corrections
 from headwater.forwarding.platforms.microsoft_offline import MicrosoftOffline
 from tests.deliveries.google_ledger import DAY, HALF_HOUR, GoogleLedger, Shop, key
 from tests.deliveries.google_ledger import google as google  # noqa: PLC0414 # a fixture
@@ -15,7 +18,8 @@ from tests.deliveries.staging import Sending
 from tests.deliveries.test_taken_back import change
 from tests.support.destinations import change_platform
 from tests.support.fake_platform import Answer, FakePlatform
-from tests.support.waiting import PATIENCE_SECONDS
+from tests.support.lock_waits import is_waited_for
+from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 
 def test_it_works(shop: Shop, google: GoogleLedger) -> None:
@@ -269,3 +273,70 @@ def test_microsoft(sending: Sending) -> None:
     assert [(entry["AdjustmentType"], entry.get("AdjustmentValue")) for entry in adjustments] == [
         ("Restate", 70), ("Retract", None),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("is_deleted", [True, False])
+def test_changed_while_google_decides(shop: Shop, google: GoogleLedger, is_deleted: bool) -> None:
+    """Google refuses the correction. It is sent the change since, but not the same amount again."""
+    order = shop.sell("100")
+    shop.settle()
+    google.refuse = lambda _: True
+    shop.refund(order, "10")
+    shop.sending.advance(HALF_HOUR)
+    shop.sending.run()
+    if is_deleted:
+        shop.delete(order)
+    else:
+        shop.refund(order, "5")
+    google.refuse = lambda event: event["conversionValue"] == 90
+    shop.sending.advance(HALF_HOUR)
+    shop.sending.run()
+    assert google.amounts == {key(order): 0 if is_deleted else 85}
+    shop.settle(3)
+    assert [row[1] for row in shop.corrections(order)] == ["refused", "counted"]
+
+
+@pytest.mark.parametrize("answer", ["accept", "refuse"])
+def test_changed_while_it_is_sent(sending: Sending, answer: str) -> None:
+    """Whatever the platform answers, the change is sent afterwards."""
+    with open_microsoft(sending) as (shop, microsoft):
+        order = shop.sell("100")
+        sending.run()
+        sending.seconds = PATIENCE_SECONDS
+        sending.advance(HALF_HOUR)
+        shop.refund(order, "10")
+
+        def refund_again() -> str:
+            microsoft.react = lambda: "accept"
+            shop.refund(order, "5")
+            return answer
+
+        microsoft.react = refund_again
+        sending.run()
+        assert microsoft.amounts == {key(order): 85}
+        assert [(row[1], row[3]) for row in shop.corrections(order)] == [
+            ("delivered", 90) if answer == "accept" else ("failed", None),
+            ("delivered", 85),
+        ]
+
+
+def test_changed_while_the_answer_is_recorded(sending: Sending) -> None:
+    """The change and the answer wait for each other, so one of them sees the other."""
+    with (
+        open_microsoft(sending) as (shop, microsoft),
+        psycopg.connect(sending.database_url) as worker,
+        ThreadPoolExecutor() as pool,
+    ):
+        order = shop.sell("100")
+        sending.run()
+        sending.advance(HALF_HOUR)
+        shop.refund(order, "10")
+        worker.execute(
+            "UPDATE events SET amount = 50 WHERE space_id = %s AND id = %s", (sending.space_id, order)
+        )
+        queue_corrections(worker, sending.space_id, [order])
+        call = pool.submit(sending.run)
+        wait_until(lambda: call.done() or is_waited_for(sending.connection, worker))
+        worker.commit()
+        call.result()
+        assert microsoft.amounts == {key(order): 40}

@@ -6,7 +6,7 @@ A correction has the order's worth when it is sent, so several changes can end i
                   refund of 30    refund of 50                  refund of 20
 
 Who changes an order's worth asks for corrections in the same transaction, and so does who records that a
-platform accepted something: one of the two sees the other.
+platform accepted or refused something: one of the two sees the other.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from psycopg import AsyncConnection, Connection
 from headwater.database.bulk_values import rows
 from headwater.database.queries import Queries, fetch_all
 from headwater.events.queries import IS_REFUND
+from headwater.forwarding.deliveries.queue import DeliveryRecord
 from headwater.forwarding.platforms.models import Correction
 from headwater.forwarding.platforms.registry import PLATFORMS
 
@@ -36,6 +37,7 @@ ORDER_AMOUNT = queries["worth"].format(is_refund=IS_REFUND)
 HELD_AMOUNT = queries["held"]
 """A row with the `amount` and `currency` that platform `p` is known to have of conversion `o`."""
 _FIND = queries["find"].format(worth=ORDER_AMOUNT, held=HELD_AMOUNT)
+_FIND_EVENTS = queries["find_events"].format(worth=ORDER_AMOUNT)
 _LOAD = queries["load"].format(worth=ORDER_AMOUNT, held=HELD_AMOUNT)
 
 
@@ -73,11 +75,15 @@ async def correct_orders(connection: AsyncConnection, space_id: int, event_ids: 
     await _queue_found(connection, values)
 
 
-async def correct_accepted(connection: AsyncConnection, space_id: int, delivery_ids: Collection[int]) -> None:
-    """Queue what changed while deliveries waited to be accepted, in the transaction that records it."""
-    if delivery_ids:
-        values = {"space_id": space_id, "delivery_ids": list(delivery_ids)}
-        event_ids = [row[0] for row in await fetch_all(connection, queries["find_events"], values)]
+async def correct_ended(
+    connection: AsyncConnection, space_id: int, ended: Collection[DeliveryRecord]
+) -> None:
+    """Queue what changed while a platform was told of orders, in the transaction that records its answer. If
+    it refused what an order is still worth, it would refuse that again.
+    """
+    if ended:
+        values = {"space_id": space_id, "ended": rows(ended)}
+        event_ids = [row[0] for row in await fetch_all(connection, _FIND_EVENTS, values)]
         await _queue_found(connection, _queue_values(space_id, event_ids))
 
 

@@ -10,9 +10,9 @@ JOIN events e ON e.space_id = %(space_id)s AND {is_refund}
 WHERE r.space_id = %(space_id)s AND r.id = ANY(%(event_ids)s::bigint[]) AND (e.amount >= 0 OR e.amount IS NULL);
 
 -- name: lock
--- So that a concurrent acceptance is either seen here or sees the change.
+-- So that the concurrent end of a conversion or correction is either seen here or sees the change.
 SELECT FROM deliveries d
-WHERE d.space_id = %(space_id)s AND d.event_id = ANY(%(event_ids)s::bigint[]) AND d.kind = 'conversion'
+WHERE d.space_id = %(space_id)s AND d.event_id = ANY(%(event_ids)s::bigint[]) AND d.kind <> 'credit'
 ORDER BY d.id FOR NO KEY UPDATE;
 
 -- name: worth
@@ -34,7 +34,7 @@ ORDER BY a.finished_at DESC, a.number DESC
 LIMIT 1
 
 -- name: find
--- Conversions known to be accepted whose amount differs. One correction at a time: the next follows its acceptance.
+-- Conversions known to be accepted whose amount differs. One correction at a time: the next follows its end.
 SELECT o.id, earlier.number + 1 AS number
 FROM deliveries o
 JOIN destinations t ON t.space_id = %(space_id)s AND t.id = o.destination_id AND t.status <> 'removed'
@@ -44,7 +44,10 @@ LEFT JOIN LATERAL ({worth}) worth ON true
 CROSS JOIN LATERAL (
     SELECT coalesce(max(c.number), 0) AS number,
            coalesce(bool_or(c.status IN ('queued', 'retrying')
-                            OR c.status = 'delivered' AND p.accepted <> 'delivered'), false) AS is_open
+                            OR c.status = 'delivered' AND EXISTS (
+                                SELECT FROM verdict_requests r
+                                WHERE r.space_id = %(space_id)s AND r.destination_id = c.destination_id
+                                  AND r.request_id = c.platform_request_id)), false) AS is_open
     FROM deliveries c
     WHERE c.space_id = %(space_id)s AND c.event_id = o.event_id AND c.destination_id = o.destination_id
       AND c.kind = 'correction'
@@ -62,8 +65,13 @@ FROM json_to_recordset(%(corrections)s::json) AS r (id bigint, number int)
 JOIN deliveries o ON o.space_id = %(space_id)s AND o.id = r.id;
 
 -- name: find_events
-SELECT DISTINCT d.event_id FROM deliveries d
-WHERE d.space_id = %(space_id)s AND d.id = ANY(%(delivery_ids)s::bigint[]);
+-- The events of ended deliveries that said something else than what the order is worth now.
+SELECT DISTINCT o.event_id
+FROM json_to_recordset(%(ended)s::json) AS r (id bigint, sent_amount numeric, sent_currency text)
+JOIN deliveries o ON o.space_id = %(space_id)s AND o.id = r.id
+LEFT JOIN LATERAL ({worth}) worth ON true
+WHERE worth.amount IS DISTINCT FROM r.sent_amount
+   OR worth.amount <> 0 AND worth.currency IS DISTINCT FROM r.sent_currency;
 
 -- name: load
 -- What corrections are to say, by delivery.

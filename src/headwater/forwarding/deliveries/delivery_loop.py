@@ -24,7 +24,7 @@ from headwater.database.jobs.lease import LeaseLostError
 from headwater.database.pool import UNAVAILABLE, Database
 from headwater.forwarding.deliveries import queue
 from headwater.forwarding.deliveries.conversions import load_waiting
-from headwater.forwarding.deliveries.corrections import correct_accepted
+from headwater.forwarding.deliveries.corrections import correct_ended
 from headwater.forwarding.deliveries.counters import call_seconds, count_call, count_deliveries
 from headwater.forwarding.deliveries.credits import queue_credits
 from headwater.forwarding.deliveries.delivery_counts import forget_old_counts
@@ -356,13 +356,13 @@ def _call_record(
 
 async def _queue_later(connection: AsyncConnection, target: _Target, call: CallRecord) -> None:
     """Queue what follows from a call's deliveries: corrections and credit."""
+    platform, destination = target.platform, target.destination
+    if platform.corrections is not None:
+        await correct_ended(connection, destination.space_id, call.list_ended(platform.corrections.accepted))
     accepted_ids = [delivery.id for delivery in call.deliveries if delivery.status == "delivered"]
     replaced_ids = [
         delivery.id for delivery in call.deliveries if delivery.reason == SkipReason.SENT_AS_CREDIT
     ]
-    platform, destination = target.platform, target.destination
-    if platform.corrections is not None and platform.corrections.accepted == "delivered":
-        await correct_accepted(connection, destination.space_id, accepted_ids)
     credited_ids = replaced_ids if platform.sends_credit_only(destination) else accepted_ids
     await queue_credits(connection, platform, destination, credited_ids, call.now)
 

@@ -70,6 +70,11 @@ class CallRecord(NamedTuple):
     accepted: AcceptedRequest | None = None
     """If the platform will publish verdicts."""
 
+    def list_ended(self, accepted_status: str) -> list[DeliveryRecord]:
+        """Return the sent deliveries that the platform has in this status, or refused."""
+        ends = {accepted_status, "failed", "expired"}
+        return [delivery for delivery in self.deliveries if delivery.tried and delivery.status in ends]
+
 
 async def read_clock(connection: AsyncConnection) -> float:
     """Return Unix seconds."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 import structlog
@@ -18,7 +19,7 @@ from headwater.database.bulk_values import rows
 from headwater.database.jobs.backoff import climb
 from headwater.database.pool import Database
 from headwater.database.queries import Queries, fetch_all, fetch_optional
-from headwater.forwarding.deliveries.corrections import correct_accepted
+from headwater.forwarding.deliveries.corrections import correct_ended
 from headwater.forwarding.deliveries.counters import count_deliveries
 from headwater.forwarding.deliveries.eligibility import AGE_MARGIN
 from headwater.forwarding.deliveries.queue import DeliveryRecord
@@ -60,6 +61,14 @@ class _Awaiting(NamedTuple):
     attempts: int
     event_time: float | None
     """In Unix seconds, None if the event is deleted."""
+    sent_amount: Decimal | None
+    sent_currency: str | None
+
+    def record(self, status: str, **verdict: Any) -> DeliveryRecord:
+        amount, currency = self.sent_amount, self.sent_currency
+        return DeliveryRecord(
+            id=self.id, status=status, sent_amount=amount, sent_currency=currency, **verdict
+        )
 
 
 @dataclass(frozen=True)
@@ -92,9 +101,8 @@ class VerdictReader:
         async with self.database.transaction() as connection:
             await leases.lock_leased(connection, self.lease)
             written_records = await self._write(connection, request.id, records, current_time)
-            counted_ids = [record.id for record in written_records if record.status == "counted"]
-            await correct_accepted(connection, self.lease.key.space_id, counted_ids)
             await self._schedule(connection, request, answer, current_time)
+            await correct_ended(connection, self.lease.key.space_id, records)
             failpoint("forward_before_commit")
         count_deliveries(platform.name, written_records)
         if isinstance(answer, VerdictsUnavailable):
@@ -166,7 +174,7 @@ def _make_records(
     if isinstance(answer, VerdictsUnavailable):
         error = mask.text(answer.error)
         for delivery in request.deliveries.values():
-            yield DeliveryRecord(id=delivery.id, status="delivered", error=error)
+            yield delivery.record("delivered", error=error)
     elif isinstance(answer, Verdicts):
         for position, verdict in answer.events.items():
             if position in request.deliveries:
@@ -186,4 +194,4 @@ def _make_record(
             status, due_at = "refused", None
         elif due_at > delivery.event_time + age - AGE_MARGIN:
             status, due_at = "expired", None
-    return DeliveryRecord(id=delivery.id, status=status, reason=verdict.reason, due_at=due_at, error=error)
+    return delivery.record(status, reason=verdict.reason, due_at=due_at, error=error)

@@ -6,7 +6,7 @@ ORDER BY r.due_at LIMIT 1;
 
 -- name: awaiting
 -- The request's deliveries, except those replayed since.
-SELECT d.id, d.request, d.attempts, extract(epoch FROM e.event_time)::float8
+SELECT d.id, d.request, d.attempts, extract(epoch FROM e.event_time)::float8, d.sent_amount, d.sent_currency
 FROM deliveries d
 LEFT JOIN events e ON e.space_id = %(space_id)s AND e.id = d.event_id
 WHERE d.space_id = %(space_id)s AND d.destination_id = %(destination_id)s
