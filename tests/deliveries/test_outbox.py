@@ -25,7 +25,7 @@ from headwater.forwarding.platforms import registry
 from headwater.forwarding.platforms.models import SkipReason
 from headwater.intake.pipeline import batch_writer
 from tests.support.destinations import NAME, PROBE, Forwarder
-from tests.support.pipeline import event, new_stage, touch
+from tests.support.pipeline import add_sender, event, new_stage, page, touch
 from tests.support.reading_fixtures import Api
 
 
@@ -134,6 +134,30 @@ def test_a_deleted_event_is_not_sent(forwarder: Forwarder, api: Api) -> None:
         (forwarder.stage.space_id, attempt),
     ).fetchall()
     assert errors == [(None,), ("no",)]
+
+
+@pytest.mark.parametrize("first_status", ["delivered", "skipped"])
+def test_what_follows_a_conversion_goes_with_it(forwarder: Forwarder, first_status: str) -> None:
+    """The credit of a replaced event is sent in full, and so is its correction, which may be under way."""
+    destination = forwarder.make()
+    order = event(email="ada@example.com", order_id="7", amount="40")
+    (replaced,) = forwarder.queue().run(page(order))
+    forwarder.execute(
+        "UPDATE deliveries SET status = %(status)s, finished_at = now() WHERE space_id = %(space_id)s",
+        status=first_status,
+    )
+    for kind, number, status in (
+        ("credit", 1, "delivered"),
+        ("credit", 2, "retrying"),
+        ("correction", 1, "queued"),
+    ):
+        forwarder.delivery(destination, event_id=replaced, kind=kind, number=number, status=status)
+    (replacement,) = forwarder.queue().run(add_sender("webhook", order))
+    assert forwarder.deliveries("event_id", "kind", "status")[1:4] == [
+        (replacement, "credit", "delivered"),
+        (replacement, "credit", "retrying"),
+        (replacement, "correction", "queued"),
+    ]
 
 
 def make_event(**values: Any) -> StoredEvent:

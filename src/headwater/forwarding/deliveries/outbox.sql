@@ -9,10 +9,13 @@ FROM json_to_recordset(%(deliveries)s::json)
 ON CONFLICT (space_id, event_id, destination_id, kind, number) DO NOTHING;
 
 -- name: hand_over
--- Under the same dedup id, unless the replacement already has a delivery.
+-- Under the same dedup id, unless the replacement already has a delivery. With a conversion goes what follows it.
 UPDATE deliveries d SET event_id = %(successor_id)s
 WHERE d.space_id = %(space_id)s AND d.event_id = %(event_id)s
-  AND d.status = ANY(%(statuses)s)
+  AND d.status IN ('queued', 'retrying', 'delivered', 'counted')
+  AND EXISTS (SELECT FROM deliveries sent
+              WHERE sent.space_id = %(space_id)s AND sent.event_id = %(event_id)s
+                AND sent.destination_id = d.destination_id AND sent.status = ANY(%(statuses)s))
   AND NOT EXISTS (SELECT FROM deliveries known
                   WHERE known.space_id = %(space_id)s AND known.event_id = %(successor_id)s
                     AND known.destination_id = d.destination_id);
