@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import psycopg
 import pytest
 
+from headwater.forwarding.deliveries.changes import remove_destination
 from tests.deliveries.staging import Sending
 from tests.support.fake_platform import Answer, FakePlatform
 from tests.support.lock_waits import is_waited_for
@@ -121,6 +123,35 @@ def test_deleted_during_the_call(sending: Sending, platform: FakePlatform) -> No
     platform.append(work_during_call(lambda: change(sending, "deleted", event)))
     sending.run()
     assert sending.read_delivery(delivery, "status") == "failed"
+
+
+@pytest.mark.parametrize("is_accepted", [True, False])
+def test_destination_removed_during_the_call(
+    sending: Sending, platform: FakePlatform, is_accepted: bool
+) -> None:
+    """An event that the platform has isn't listed as unsent."""
+    destination = sending.destination()
+    sent_delivery, queued_delivery = sending.delivery(destination), sending.delivery(destination)
+    sending.connection.execute(
+        "UPDATE deliveries SET due_at = 'infinity' WHERE space_id = %s AND id = %s",
+        (sending.space_id, queued_delivery),
+    )
+
+    def remove(_: object) -> Answer:
+        async def run() -> None:
+            async with await psycopg.AsyncConnection.connect(sending.database_url) as connection:
+                await remove_destination(connection, sending.space_id, destination)
+
+        asyncio.run(run())
+        return Answer(200 if is_accepted else 400)
+
+    platform.append(remove)
+    sending.run()
+    columns = ("status", "reason")
+    assert sending.read_delivery(sent_delivery, *columns) == (
+        ("delivered", None) if is_accepted else ("skipped", "removed")
+    )
+    assert sending.read_delivery(queued_delivery, *columns) == ("skipped", "removed")
 
 
 def test_corrected_during_the_call(sending: Sending, platform: FakePlatform) -> None:

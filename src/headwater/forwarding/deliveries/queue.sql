@@ -61,8 +61,8 @@ LIMIT %(limit)s;
 
 -- name: record
 -- Except deliveries that another process ended, unless the platform accepted an event that was deleted during
--- the call, which it can be told. NULL keeps the status. The platform does not have a refused conversion, so the
--- next attempt may use another click, name or time.
+-- the call, which it can be told, or whose destination was removed. NULL keeps the status. The platform does not
+-- have a refused conversion, so the next attempt may use another click, name or time.
 UPDATE deliveries d
 SET status = coalesce(r.status, d.status), reason = r.reason, attempts = d.attempts + r.tried,
     due_at = coalesce(to_timestamp(r.due_at), d.due_at), error = r.error,
@@ -80,12 +80,14 @@ FROM json_to_recordset(%(rows)s::json)
            request jsonb, touchpoint_id bigint, first_attempt jsonb, sent_amount numeric, sent_currency text, sent_to text)
 WHERE d.space_id = %(space_id)s AND d.destination_id = %(destination_id)s AND d.id = r.id
   AND (d.status IN ('queued', 'retrying')
-       OR d.status = 'skipped' AND d.reason = 'deleted' AND r.status = 'delivered');
+       OR d.status = 'skipped' AND d.reason IN ('deleted', 'removed') AND r.status = 'delivered');
 
 -- name: await_verdicts
+-- A removed destination has no tokens to ask with.
 INSERT INTO verdict_requests (space_id, destination_id, request_id, delivery_ids, sent_at, due_at)
-VALUES (%(space_id)s, %(destination_id)s, %(request_id)s, %(delivery_ids)s::bigint[], to_timestamp(%(now)s),
-        to_timestamp(%(due_at)s))
+SELECT %(space_id)s, d.id, %(request_id)s, %(delivery_ids)s::bigint[], to_timestamp(%(now)s), to_timestamp(%(due_at)s)
+FROM destinations d
+WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s AND d.status <> 'removed'
 ON CONFLICT (space_id, destination_id, request_id) DO NOTHING;
 
 -- name: forget_erased
