@@ -117,6 +117,23 @@ def test_it_works(sending: Sending, meta: FakePlatform) -> None:
     ]  # fmt: skip
 
 
+def test_a_destination_removed_during_the_call(sending: Sending, meta: FakePlatform) -> None:
+    """No credit waits for ever: contacts with unsent deliveries are kept."""
+    destination = account(sending)
+    path = buy(sending, destination, ("facebook_ads", 20))
+
+    def remove(request: ReceivedRequest) -> Step:
+        sending.connection.execute(
+            "UPDATE destinations SET status = 'removed' WHERE space_id = %s", (sending.space_id,)
+        )
+        return accept(request)
+
+    meta.append(remove)
+    sending.run()
+    assert sending.read_delivery(path.delivery, "status") == "delivered"
+    assert read_credits(sending, path.event) == []
+
+
 def test_each_credit_has_its_own_click(sending: Sending, meta: FakePlatform) -> None:
     """The cookie and address of the sale have the last click, which isn't the credited one."""
     last_click = FBCLID.format(number=sending._number())

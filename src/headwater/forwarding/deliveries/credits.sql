@@ -7,10 +7,11 @@ JOIN touchpoints t ON t.space_id = %(space_id)s AND t.id = c.touchpoint_id
 ORDER BY c.event_id, c.occurred_at, c.touchpoint_id;
 
 -- name: events
--- Conversions accepted in time, without credit yet.
+-- Conversions accepted in time, without credit yet. A removed destination sends none.
 (SELECT e.space_id, e.id, e.event_time, e.contact_id, e.company_id, e.event_name, 10000::numeric AS amount
  FROM deliveries d
  JOIN events e ON e.space_id = %(space_id)s AND e.id = d.event_id
+ JOIN destinations t ON t.space_id = %(space_id)s AND t.id = d.destination_id AND t.status <> 'removed'
  WHERE d.space_id = %(space_id)s AND d.id = ANY(%(delivery_ids)s::bigint[]) AND d.kind = 'conversion'
    AND e.event_time > %(oldest)s
    AND NOT EXISTS (SELECT FROM deliveries c
