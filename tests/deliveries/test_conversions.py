@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
 import psycopg
 import pytest
+from psycopg.sql import SQL
 
-from headwater.forwarding.deliveries.conversions import load_waiting
+from headwater.forwarding.deliveries.conversions import load_waiting, queries
 from headwater.forwarding.deliveries.eligibility import PendingDelivery
 from headwater.forwarding.deliveries.id_forms import click_ids
 from headwater.forwarding.platforms.models import AdConsent, Click, Conversion, ConvertedPerson
 from headwater.sources.catalogue import SOURCES
 from tests.deliveries.staging import Sending
+from tests.support.factories import make_stage
 
 URL = "https://shop.example/?utm_source=x&fbclid=IwAR0_a-B%2Bc&FBCLID=later"
 
@@ -193,3 +196,16 @@ def test_what_is_finished_is_not_loaded(sending: Sending) -> None:
 )  # fmt: skip
 def test_click_ids(url: str | None, ids: dict[str, str]) -> None:
     assert click_ids(url) == ids
+
+
+def test_young_statistics(young_url: str) -> None:
+    """Before the first statistics too, rows are looked up for each delivery, and not compared with all."""
+    with psycopg.connect(young_url, autocommit=True) as connection:
+        sending = Sending(make_stage(connection), young_url)
+        destination = sending.destination()
+        deliveries = sending.deliveries(destination, 200)
+        values = {"space_id": sending.space_id, "destination_id": destination, "ids": deliveries}
+        statement = queries["pending"].format(deliveries=queries["waiting"])
+        explain = SQL("EXPLAIN (ANALYZE, FORMAT JSON) {}").format(statement)
+        ((plans,),) = connection.execute(explain, values).fetchall()
+    assert set(re.findall(r"'Rows Removed by Join Filter': (\d+)", str(plans))) <= {"0"}

@@ -1,6 +1,7 @@
 -- name: pending
 -- Deliveries with their event and the person's current data. Of a deleted event, only a correction has what is
 -- kept of it; all NULL if nothing is. An erasure counts from its request, also under a contact merged since.
+-- OFFSET 0 makes the planner look rows up one by one: without statistics it would read all of the Space for each.
 SELECT d.id, d.kind, d.attempts, extract(epoch FROM d.queued_at)::float8 AS queued_at, d.dedup_id,
        CASE WHEN v.event_name IS NOT NULL THEN d.event_id END AS event_id, v.event_name,
        l.label AS configured_name, floor(extract(epoch FROM v.event_time) * 1000)::bigint AS event_time,
@@ -25,21 +26,31 @@ JOIN spaces s ON s.id = %(space_id)s
 CROSS JOIN LATERAL (
     SELECT CASE s.ad_consent WHEN 'granted' THEN true WHEN 'denied' THEN false END AS given
 ) consent
-LEFT JOIN events e ON e.space_id = %(space_id)s AND e.id = d.event_id
-LEFT JOIN deliveries o ON d.kind = 'correction' AND e.id IS NULL
-                      AND o.space_id = %(space_id)s AND o.event_id = d.event_id
-                      AND o.destination_id = d.destination_id AND o.kind = 'conversion'
+LEFT JOIN LATERAL (
+    SELECT * FROM events e
+    WHERE e.space_id = %(space_id)s AND e.id = d.event_id OFFSET 0
+) e ON true
+LEFT JOIN LATERAL (
+    SELECT o.former_event FROM deliveries o
+    WHERE d.kind = 'correction' AND e.id IS NULL AND o.space_id = %(space_id)s AND o.event_id = d.event_id
+      AND o.destination_id = d.destination_id AND o.kind = 'conversion' OFFSET 0
+) o ON true
 LEFT JOIN LATERAL jsonb_to_record(o.former_event)
      AS f (contact_id bigint, event_name text, event_time timestamptz,
            ad_user_data boolean, ad_personalization boolean) ON true
-LEFT JOIN contacts owner ON owner.space_id = %(space_id)s AND owner.id = f.contact_id
+LEFT JOIN LATERAL (
+    SELECT c.id, c.merged_into FROM contacts c
+    WHERE c.space_id = %(space_id)s AND c.id = f.contact_id OFFSET 0
+) owner ON true
 CROSS JOIN LATERAL (
     SELECT coalesce(e.contact_id, owner.merged_into, owner.id) AS contact_id,
            coalesce(e.event_name, f.event_name) AS event_name, coalesce(e.event_time, f.event_time) AS event_time,
            CASE WHEN e.id IS NULL THEN f.ad_user_data ELSE e.ad_user_data END AS ad_user_data,
            CASE WHEN e.id IS NULL THEN f.ad_personalization ELSE e.ad_personalization END AS ad_personalization
 ) v
-LEFT JOIN contacts c ON c.space_id = %(space_id)s AND c.id = v.contact_id
+LEFT JOIN LATERAL (
+    SELECT * FROM contacts c WHERE c.space_id = %(space_id)s AND c.id = v.contact_id OFFSET 0
+) c ON true
 LEFT JOIN LATERAL (
     SELECT i.first_name, i.last_name FROM contact_identifiers i
     WHERE i.space_id = %(space_id)s AND i.contact_id = c.id AND i.kind = 'name'
