@@ -105,6 +105,7 @@ def test_killed(shop: MicrosoftShop, call_number: int) -> None:
     shop.sending.run_until_killed(call_number)
     click(shop, order)
     shop.edit(order, "50")
+    shop.sending.advance(60)
     shop.sending.run()
     shop.sending.run()
     assert (shop.ledger.amounts, shop.ledger.faults) == ({key(order): 50}, [])
