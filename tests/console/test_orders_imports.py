@@ -177,6 +177,7 @@ def test_the_same_file_is_not_stored_twice(desk: Desk) -> None:
         (b"", "The file is empty."),
         (b"\xef\xbb\xbf\r\n", "The file is empty."),
         (b"PK\x03\x04" + bytes(100), "This is an Excel workbook"),
+        (b"PK\x03\x04" + bytes(26) + b"orders.CSV" + bytes(100), "The file is compressed."),
         (b"\x1f\x8b\x08" + bytes(100), "The file is compressed."),
         (b"%PDF-1.7", "This is a PDF"),
         (b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01", "This is not a text file"),
@@ -211,6 +212,37 @@ def test_every_encoding_and_separator(desk: Desk, encoding: str) -> None:
         "SELECT email, name FROM contacts WHERE space_id = %s", (desk.space_id,)
     ).fetchall()
     assert rows == [("jo@example.com", "Jörg")]
+
+
+@pytest.mark.parametrize("kind", ["events", "spend"])
+def test_column_names_of_several_lines_are_mapped(desk: Desk, kind: str) -> None:
+    """Browsers send every line end of a form as CR and LF."""
+    file = '"Billing\nemail","Order\r\nnumber",Total\nada@example.com,A-1,5\n'
+    if kind == "spend":
+        file = '"Campaign\nname","Day",Cost,"Currency\ncode"\nSpring,2026-05-01,5,EUR\n'
+    import_path = desk.begin(file, kind=kind)
+    form = desk.browser.form(import_path, f"{import_path}/check")
+    sent = [text.replace("\n", "\r\n") for name, text in form.fields if name == "column"]
+    desk.check(import_path, column=sent, **({"platform": "google"} if kind == "spend" else {}))
+    answer = desk.start(import_path)
+    assert '<data value="1">1</data> of 1 row stored, <data value="0">' in answer.text
+
+
+def test_refused_rows_can_be_refused_again(desk: Desk) -> None:
+    file, headers = "line,email\nL1,none\nL2,nobody\n", []
+    for _ in range(2):
+        import_path = desk.begin(file)
+        desk.check(import_path)
+        file = desk.browser.get(f"{import_path}/refused.csv").content.decode("utf-8-sig")
+        headers.append(file.splitlines()[0])
+    assert headers == ["line 2,reason,line,email", "line 3,reason 2,line 2,reason,line,email"]
+
+
+def test_a_warning_that_events_have_no_time(desk: Desk) -> None:
+    import_path = desk.begin("email,total,day\nada@example.com,5,2026-05-01\n")
+    warning = "every row gets the time of its import"
+    assert warning in desk.check(import_path).text
+    assert warning not in desk.check(import_path, field=["email", "amount", "event_time"]).text
 
 
 def test_mistakes_in_the_mapping(desk: Desk) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from itertools import chain, count
 from typing import Any
 
 from msgspec import Struct
@@ -118,10 +119,10 @@ async def post_cancel(visit: PageVisit) -> FlashMessage:
 
 @ROUTES.page("/refused.csv")
 async def send_refused(visit: PageVisit) -> Response:
-    """Send line, reason and original cells."""
+    """Send line, reason and original cells, to be fixed and imported."""
     job = await _fetch_job(visit)
     columns = list(Reading(**job.reading).columns) if job.reading else []
-    table = CsvTable(["line", "reason", *columns])
+    table = CsvTable([*(_make_unique(name, columns) for name in ("line", "reason")), *columns])
     after = 0
     while rows := await list_refused(visit.connection, visit.space.id, job.id, REFUSED_PAGE, after):
         for row in rows:
@@ -129,6 +130,12 @@ async def send_refused(visit: PageVisit) -> Response:
         after = rows[-1].row
     headers = {"Content-Disposition": f'attachment; filename="import-{job.id}-refused.csv"'}
     return Response(table.content("utf-8-sig"), 200, headers, "text/csv; charset=utf-8")
+
+
+def _make_unique(name: str, columns: Sequence[str]) -> str:
+    """Number a name that the file has, because refused rows of an earlier import may be refused again."""
+    numbered_names = chain([name], (f"{name} {n}" for n in count(2)))
+    return next(text for text in numbered_names if text not in columns)
 
 
 async def _fetch_job(visit: PageVisit) -> ImportJob:

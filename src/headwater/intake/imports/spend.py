@@ -20,7 +20,12 @@ from headwater.http.inputs.instants import parse_instant
 from headwater.intake.imports.formats.amounts import parse_amount
 from headwater.intake.imports.formats.choices import FileChoices
 from headwater.intake.imports.formats.columns import NOTHING, Columns, assign_columns
-from headwater.intake.imports.formats.dialects import Dialect, UnreadableError, detect_delimiter
+from headwater.intake.imports.formats.dialects import (
+    Dialect,
+    UnreadableError,
+    detect_delimiter,
+    read_column_name,
+)
 from headwater.intake.imports.formats.files import RowSource
 from headwater.intake.imports.spend_rows import DAY, LAST_DAY, refuse_other_periods, refuse_other_rows
 from headwater.spaces.known_values import refuse_platform
@@ -93,7 +98,7 @@ def find_table(
         delimiter = detect_delimiter("".join(remaining_lines[:50]))
         rows = csv.reader(remaining_lines, delimiter=delimiter)
         try:
-            header = [name.strip(" \t\ufeff\u00a0") for name in next(rows)]
+            header = [read_column_name(cell) for cell in next(rows)]
             recognition = recognize(header, form) or apply_mapping(header, dict(mapped))
             if recognition is not None:
                 refuse_other_periods(lines[:before])

@@ -28,6 +28,8 @@ WORKBOOK = (
     "delimited)”, and import the new file."
 )
 _COMPRESSED = "The file is compressed. Unpack it, and import the file inside."
+_ZIPPED_TABLE = re.compile(rb"PK\x03\x04.{26}[^\0]{1,255}?\.(?:csv|tsv|txt)", re.DOTALL | re.IGNORECASE)
+"""A ZIP archive whose first file is a table; workbooks are ZIP archives, too."""
 BINARY = "This is not a text file. Export the table as CSV, and import that file."
 _NO_TABLES = (
     (b"PK\x03\x04", WORKBOOK),
@@ -112,6 +114,8 @@ def read_dialect(survey: FileSurvey, encoding: str | None = None, delimiter: str
     head = survey.head
     if not head.strip():
         raise UnreadableError(EMPTY)
+    if _ZIPPED_TABLE.match(head):
+        raise UnreadableError(_COMPRESSED)
     start = head.removeprefix(codecs.BOM_UTF8).lstrip()
     for mark, sentence in _NO_TABLES:
         if start.startswith(mark):
@@ -125,6 +129,11 @@ def read_dialect(survey: FileSurvey, encoding: str | None = None, delimiter: str
     if "\0" in text:
         raise UnreadableError(BINARY)
     return Dialect(encoding, delimiter or detect_delimiter(text))
+
+
+def read_column_name(cell: str) -> str:
+    """Return the name of a column in one line, because browsers change line ends when they send a form."""
+    return " ".join(line.strip() for line in cell.strip(" \t\r\n\ufeff\u00a0").splitlines())
 
 
 def _detect_encoding(head: bytes, survey: EncodingSurvey) -> str:

@@ -33,6 +33,7 @@ from headwater.intake.imports.formats.dialects import (
     FileSurvey,
     UnreadableError,
     WrongEncodingError,
+    read_column_name,
     read_dialect,
 )
 
@@ -215,7 +216,7 @@ def _read_bounded_lines(text: TextIO) -> Iterator[str]:
 
 
 def _read_header(reader: Iterator[list[str]]) -> list[str]:
-    header = [name.strip(" \t\ufeff\u00a0") for name in next(reader, cast("list[str]", []))]
+    header = [read_column_name(cell) for cell in next(reader, cast("list[str]", []))]
     names = [name for name in header if name]
     try:
         refuse_bad_text(names)
