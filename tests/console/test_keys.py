@@ -68,6 +68,8 @@ def test_a_key_is_rotated_and_bound_to_addresses(
     values = {"key": str(successor.id)}
     refusal = owner.browser.fill(page, f"{page}/restrict", **values, addresses="10.1.1.1/8")
     assert (refusal.status_code, "host bits" in refusal.text) == (422, True)
+    assert f'<option value="{successor.id}" selected>' in refusal.text
+    assert 'value="10.1.1.1/8"' in refusal.text
     owner.browser.fill(page, f"{page}/restrict", **values, addresses="203.0.113.0/24")
     wait_until(lambda: status(console, new, "198.51.100.7") == 403)
     assert status(console, new, "203.0.113.5") == 200
@@ -107,7 +109,7 @@ def test_a_form_sent_twice_makes_one(owner: Person, space_id: int) -> None:
 def test_a_form_that_was_refused_may_be_sent_again(owner: Person, space_id: int) -> None:
     page = make_page(space_id)
     for values, message in (
-        ({"name": " "}, "must not be empty"), ({"name": "x" * 256}, "255"),
+        ({"name": " "}, ">Must not be empty.<"), ({"name": "x" * 256}, "255"),
         ({"expires": "soon"}, "hours or days"), ({"addresses": "office"}, "IPv4 or IPv6"),
         ({"scope": []}, "The scope"), ({"scope": ["all"]}, "none of"),
     ):  # fmt: skip

@@ -8,6 +8,7 @@ from typing import Any
 from starlette.responses import Response
 
 from headwater.console.flash import FlashMessage
+from headwater.console.forms import without_keys
 from headwater.console.list_page import PER_PAGE, read_list_page
 from headwater.console.visits import (
     PageVisit,
@@ -63,7 +64,7 @@ async def show_keys(visit: PageVisit) -> Response:
 
 async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
     typed = visit.typed("name", "expires", "addresses")
-    selected_scopes, errors = visit.form.texts("scope"), list_form_errors(refusal)
+    selected_scopes, errors = visit.form.texts("scope"), without_keys(list_form_errors(refusal))
     return await _page(visit, refusal.status, **typed, chosen=selected_scopes, errors=errors)
 
 
@@ -96,10 +97,16 @@ async def post_rotate(visit: PageVisit) -> Response:
     return await _page(visit, made={"key": key, "name": stored_key.name, "old_ends_at": ends_at})
 
 
+async def _refuse_addresses(visit: PageVisit, refusal: Refusal) -> Response:
+    """Keep the chosen key: another one would get the addresses of the next attempt."""
+    typed = visit.typed("key", "addresses")
+    return await _page(visit, refusal.status, restricted=typed, restricted_errors=list_form_errors(refusal))
+
+
 @ROUTES.action(
     "/restrict",
     SentForm("restrict key", Permission.MANAGE_KEYS, is_dangerous=True, changes=("api_key",)),
-    _refuse_change,
+    _refuse_addresses,
 )
 async def post_restrict(visit: PageVisit) -> FlashMessage:
     addresses = read_addresses(visit.form.text("addresses"))
@@ -137,6 +144,8 @@ async def _page(visit: PageVisit, status: int = 200, **values: Any) -> Response:
         "name": "",
         "expires": "",
         "addresses": "",
+        "restricted": {},
+        "restricted_errors": {},
         "made": None,
         "problem": None,
         "makers": {member.user_id: member.display_name for member in members},
