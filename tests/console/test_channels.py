@@ -136,6 +136,19 @@ def test_dates_can_be_chosen(owner: Person, stage: Stage, space_id: int) -> None
     assert page.tables["course"][0][0].text == "Hour"
 
 
+def test_hours_are_named(owner: Person, stage: Stage, space_id: int) -> None:
+    order(stage, "google_ads", "10")
+    for start, end, days in (
+        ("2026-05-13 10:00:00", "2026-05-13 10:59:59", "13 May 2026, 10:00 \u2013 10:59"),
+        ("2026-05-13 22:00:00", "2026-05-14 01:59:59", "13 May 2026, 22:00 \u2013 14 May 2026, 01:59"),
+        ("2026-05-13 00:00:00", "2026-05-13 00:59:59", "13 May 2026, 00:00 \u2013 00:59"),
+        ("2026-05-13", "2026-05-14", "13\u201314 May 2026"),
+    ):
+        html = make_page(owner, space_id, f"start_date={start}&end_date={end}").html
+        assert f">{days} (" in html
+        assert f"</span>{days}</summary>" in html
+
+
 def test_rows_open_in_place(owner: Person, stage: Stage, space_id: int) -> None:
     order(stage, "google_ads", "10", campaign_id="c/1", campaign_name=HOSTILE, ad_id="a1")
     order(stage, "facebook_ads", "5")

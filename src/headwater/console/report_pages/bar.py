@@ -7,20 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime
+from datetime import datetime, time
 from typing import Any, ClassVar
 from urllib.parse import urlencode
 
 from msgspec import Struct
 
 from headwater.attribution.models import MODELS, WINDOWS
-from headwater.base.dates import format_days
 from headwater.console.report_pages.credit_examples import EXAMPLES
+from headwater.console.report_pages.figures import dates
 from headwater.console.report_pages.filter_names import NAMES, suggest_key
 from headwater.console.report_pages.view import ANY, CONVERSIONS, SALES, ReportView
 from headwater.reports.engine.groups import CUSTOMERS
 from headwater.reports.engine.path_dimensions import TouchPath
-from headwater.reports.query import OF_TOUCHES, Comparison, DateBasis, Group
+from headwater.reports.query import OF_TOUCHES, Comparison, DateBasis, DateTimeSpan, Group
 from headwater.reports.questions.paths import BY
 from headwater.sources.ad_platforms import platform_title
 from headwater.sources.catalogue import CHANNELS
@@ -361,8 +361,9 @@ def _path_text(key: str) -> str:
 
 
 def _write_dates(view: ReportView) -> str:
-    first, last = view.start_date[:10], view.end_date[:10]
     try:
-        return format_days(date.fromisoformat(first), date.fromisoformat(last))
+        start, end = datetime.fromisoformat(view.start_date), datetime.fromisoformat(view.end_date)
     except ValueError:  # as in the address, and refused
-        return f"{first} to {last}"
+        return f"{view.start_date} to {view.end_date}"
+    ends_with_day = len(view.end_date) == len("2026-05-31")
+    return dates(DateTimeSpan(start, datetime.combine(end, time(23, 59, 59)) if ends_with_day else end))

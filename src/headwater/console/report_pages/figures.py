@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import time
 from decimal import Decimal
 from fractions import Fraction
 from typing import Final, Literal
 
 from markupsafe import Markup
 
-from headwater.base.dates import format_days
+from headwater.base.dates import format_day_and_time, format_days
 from headwater.console.tables import NO_FIGURE, write_missing
 from headwater.reports.engine.measures import Figure, MeasureChange, rounded
 from headwater.reports.engine.report import ReportRow
@@ -120,4 +121,10 @@ def difference(total: Figure, parts: Iterable[Figure]) -> Figure:
 
 
 def dates(span: DateTimeSpan) -> str:
-    return format_days(span.start.date(), span.end.date())
+    """Return the days, and the times if the span begins or ends within a day."""
+    first, last = span.start.date(), span.end.date()
+    ends_early = first == last and span.end.time() < time(23, 59, 59)
+    if span.start.time() == time() and not ends_early:
+        return format_days(first, last)
+    end = f"{span.end:%H:%M}" if first == last else format_day_and_time(span.end)
+    return f"{format_day_and_time(span.start)} \u2013 {end}"
