@@ -120,6 +120,22 @@ def test_a_page_whose_rows_have_gone_leads_back(api: Api, stage: Stage) -> None:
     assert previous_page["data"] == first["data"]
 
 
+def test_events_without_credit_are_skipped_in_company_mode(api: Api, stage: Stage) -> None:
+    """They are found like those with credit, because their contacts have touches of the source too."""
+    credited, uncredited = stage.contact(), stage.contact()
+    for contact_id, source in ((credited, "email"), (uncredited, "email"), (uncredited, "direct")):
+        stage.touchpoint(contact_id, source, occurred_at=NOON)
+    contacts = [credited, *[uncredited] * 5, credited]
+    events = [
+        stage.event(contact_id, event_time=NOON + timedelta(minutes=minute))
+        for minute, contact_id in enumerate(contacts)
+    ]
+    params = CREDITED | {"sources[]": "email", "attribution_model": "last_touch", "query_mode": "company"}
+    page = api.list(**params, per_page=2).json()
+    assert [row["id"] for row in page["data"]] == [events[-1], events[0]]
+    assert page["next_cursor"] is None
+
+
 def test_page_urls_keep_every_parameter(api: Api, stage: Stage) -> None:
     contact_id = stage.contact()
     stage.touchpoint(contact_id, "email", occurred_at=NOON)
