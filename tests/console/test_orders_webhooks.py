@@ -147,6 +147,12 @@ def test_a_typed_secret_is_never_dropped(
     assert deliver(console, address_on(page), kind, "another") == 401
 
 
+def test_a_secret_has_at_most_500_characters(owner: Person, console: Running, space_id: int) -> None:
+    address = address_on(create(owner.browser, space_id, "woocommerce", secret="s" * 500))
+    assert create(owner.browser, space_id, "woocommerce", secret="s" * 501).status_code == 422
+    assert deliver(console, address, "woocommerce", "s" * 500) == 200
+
+
 def test_a_secret_beside_no_signature_is_refused(owner: Person, space_id: int) -> None:
     page = create(owner.browser, space_id, "generic", secret="whsec_mine", signing="unsigned")
     assert page.status_code == 422

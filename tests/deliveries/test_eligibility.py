@@ -106,7 +106,7 @@ def test_all_events_go_without_the_click_of_another() -> None:
 
 
 def test_the_platforms_limit_of_age() -> None:
-    assert isinstance(make_decision(age_columns(LIMIT - 1)), Send)
+    assert isinstance(make_decision(age_columns(LIMIT)), Send)
     assert make_decision(age_columns(LIMIT + 1)) == Skip(SkipReason.TOO_OLD)
     assert make_decision(age_columns(LIMIT + 1), attempts=1) == Expired()
 
