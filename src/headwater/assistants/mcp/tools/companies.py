@@ -21,7 +21,6 @@ from headwater.assistants.mcp.tool import (
     make_schema,
 )
 from headwater.http.inputs.parameters import JsonInput
-from headwater.http.json_decoder import refuse_bad_text
 from headwater.people.companies import parameters
 from headwater.people.companies.answers import Company, ListedCompany
 from headwater.people.companies.queries import fetch_company, list_companies
@@ -49,7 +48,6 @@ async def _get_company(context: ToolContext, arguments: Arguments) -> Any:
 
 
 async def _update_company(context: ToolContext, arguments: Arguments) -> Any:
-    refuse_bad_text(arguments)
     change = read_change(arguments)
     async with context.transaction() as connection:
         company_id = arguments["company_id"]

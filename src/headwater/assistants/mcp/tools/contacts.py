@@ -34,7 +34,6 @@ from headwater.assistants.mcp.tool import (
 from headwater.events.journey_amounts import with_amounts
 from headwater.http.inputs.fields import whole_number
 from headwater.http.inputs.parameters import JsonInput, Parameter
-from headwater.http.json_decoder import refuse_bad_text
 from headwater.http.openapi import MOMENT, object_schema
 from headwater.intake.merging.membership import REASSIGNMENT_SECONDS, attach_company, detach_company
 from headwater.people.contacts import filters, inputs, parameters
@@ -124,7 +123,6 @@ async def _get_journey(context: ToolContext, arguments: Arguments) -> Any:
 
 
 async def _create_contact(context: ToolContext, arguments: Arguments) -> Any:
-    refuse_bad_text(arguments)
     values = inputs.read_new_contact(arguments)
     async with context.transaction() as connection:
         space = await context.space(connection)
@@ -136,7 +134,6 @@ async def _create_contact(context: ToolContext, arguments: Arguments) -> Any:
 
 
 async def _update_contact(context: ToolContext, arguments: Arguments) -> Any:
-    refuse_bad_text(arguments)
     values = inputs.read_changes(arguments)
     async with context.transaction() as connection:
         space = await context.space(connection)
