@@ -52,7 +52,6 @@ async def post_create(visit: PageVisit) -> Response:
     """Show the new token once."""
     new = NewToken(visit.user_id, "personal", visit.form.text("name"))
     token, _ = await tokens.issue_token(visit.connection, visit.space.id, new)
-    await visit.spend()
     return await _page(visit, made={"token": token, "name": new.name.strip()})
 
 

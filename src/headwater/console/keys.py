@@ -78,7 +78,6 @@ async def post_create(visit: PageVisit) -> Response:
         read_lifetime(visit.form.text("expires")), read_addresses(visit.form.text("addresses"))
     )
     key, stored_key = await create_key(visit.connection, visit.space.id, name, scopes, visit.user_id, limits)
-    await visit.spend()
     return await _page(visit, made={"key": key, "name": stored_key.name, "old_ends_at": None})
 
 
@@ -93,7 +92,6 @@ async def post_rotate(visit: PageVisit) -> Response:
     number, overlap = visit.form.number("key"), read_overlap(visit.form.text("overlap"))
     rotation = await rotate_key(visit.connection, visit.space.id, number, overlap, visit.user_id)
     key, stored_key, ends_at = rotation
-    await visit.spend()
     return await _page(visit, made={"key": key, "name": stored_key.name, "old_ends_at": ends_at})
 
 

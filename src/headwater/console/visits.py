@@ -90,10 +90,6 @@ class PageVisit(Struct, frozen=True):
         """Let the audit log record a change of a stored record."""
         self.changes.append(change)
 
-    async def spend(self) -> None:
-        """Raise Forbidden for a used token."""
-        await forms.spend(self.connection, self.form)
-
     def render(self, template: str, values: Mapping[str, Any], status: int = 200) -> Response:
         return render(self.request, template, status=status, **values)
 
@@ -112,7 +108,7 @@ class SentForm(Struct, frozen=True):
     name: str
     permission: Permission
     once: bool = False
-    """Whether the form is single-use; the handler spends its token."""
+    """Whether the form is single-use: its token is used up when the action succeeds."""
     lock: Lock | None = None
     """Lock taken on the Space before reading the visitor's role."""
     is_dangerous: bool = False
@@ -176,6 +172,8 @@ class SpacePages:
             try:
                 async with open_visit(request, sent_form, form) as visit:
                     answer = await act(visit)
+                    if sent_form.once:
+                        await forms.spend(visit.connection, form)
             except (Invalid, Conflict) as refusal:
                 refuse = answers[Invalid if isinstance(refusal, Invalid) else Conflict]
                 if refuse is None:

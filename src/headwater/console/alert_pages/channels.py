@@ -65,7 +65,6 @@ async def post_create(visit: PageVisit) -> FlashMessage:
         token = mail_token(key, space.id, channel_id)
         notice = confirmation_notice(space, token, visit.services.settings.brand)
         await add_message(visit.connection, space.id, channel_id, notice)
-    await visit.spend()
     return FlashMessage.CHANNEL_UNCONFIRMED if needs_confirmation else FlashMessage.CHANNEL_MADE
 
 

@@ -98,7 +98,6 @@ async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
 async def post_schedule(visit: PageVisit) -> FlashMessage:
     new = await _read_form(visit)
     await schedule_report(visit.connection, visit.space, new, datetime.now(UTC))
-    await visit.spend()
     return FlashMessage.REPORT_SCHEDULED
 
 

@@ -96,7 +96,6 @@ async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
 @ROUTES.action("/create", _CREATE, _refuse)
 async def post_create(visit: PageVisit) -> FlashMessage:
     await create_rule(visit.connection, visit.space.id, await _read_terms(visit))
-    await visit.spend()
     return FlashMessage.RULE_SAVED
 
 

@@ -26,7 +26,6 @@ async def post_secret(visit: PageVisit) -> Response | FlashMessage:
     """Save the typed secret, or create one and show it once."""
     webhook, is_new = await fetch_active_webhook(visit), bool(visit.form.text("make"))
     secret = make_secret() if is_new else read_secret(visit.form.text("secret"))
-    await visit.spend()
     await change_secret(visit.connection, visit.space.id, webhook.id, secret, visit.services.sealing_key)
     return await render_webhook(visit, webhook.id, made=secret) if is_new else FlashMessage.SECRET_SAVED
 
@@ -35,7 +34,6 @@ async def post_secret(visit: PageVisit) -> Response | FlashMessage:
 async def post_address(visit: PageVisit) -> Response:
     """Show the new address once."""
     webhook = await fetch_active_webhook(visit)
-    await visit.spend()
     token = await change_address(visit.connection, visit.space.id, webhook.id, visit.services.sealing_key)
     return await render_webhook(visit, webhook.id, token=token)
 

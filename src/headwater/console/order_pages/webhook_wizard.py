@@ -52,7 +52,6 @@ async def post_create(visit: PageVisit) -> Response:
     token, webhook_id = await create_webhook(
         visit.connection, visit.space.id, new, visit.services.sealing_key
     )
-    await visit.spend()
     return await render_webhook(visit, webhook_id, token=token, made=secret if is_made else None)
 
 

@@ -115,7 +115,6 @@ async def post_new(visit: PageVisit) -> Response:
     new, key = read_new(body, as_text=True), visit.services.sealing_key
     row = await destinations.create_destination(visit.connection, visit.space.id, new, key)
     await destinations.pause_destination(visit.connection, visit.space.id, row.id)
-    await visit.spend()
     return visit.redirect(f"/platforms/{row.id}/events?{CONNECTING}")
 
 

@@ -88,7 +88,6 @@ async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
 async def post_create(visit: PageVisit) -> Response:
     """Show the new link once."""
     token = await _create(visit)
-    await visit.spend()
     return await _page(visit, {}, secret=f"{visit.services.base_url}{SHARED}/{token}")
 
 

@@ -35,7 +35,6 @@ async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
 async def post_create(visit: PageVisit) -> Response:
     new, key = read_site(visit.form), visit.services.sealing_key
     site, _ = await create_site(visit.connection, visit.space.id, new, key)
-    await visit.spend()
     return visit.redirect(f"/sites/{site.id}", FlashMessage.SITE_CREATED)
 
 

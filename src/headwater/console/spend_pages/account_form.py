@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from headwater.console.flash import FlashMessage
-from headwater.console.forms import PostedForm
+from headwater.console.forms import PostedForm, spend
 from headwater.console.platform_pages.settings_form import (
     FieldGroup,
     read_secrets,
@@ -95,7 +95,7 @@ async def post_new(request: Request) -> Response:
             return await _render_new(visit, _read_typed(form, platform, {}, check))
         key = visit.services.sealing_key
         row = await connections.create_connection(visit.connection, visit.space.id, (platform, change), key)
-        await visit.spend()
+        await spend(visit.connection, form)
         return visit.redirect(f"/spend/connections/{row.id}", FlashMessage.CONNECTION_CREATED)
 
 

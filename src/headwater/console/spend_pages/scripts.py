@@ -29,7 +29,6 @@ async def post_script(visit: PageVisit) -> Response:
     """Create a key, and show the script with it once."""
     name = f"Script for {_find_script(visit).title}"
     key, _ = await create_key(visit.connection, visit.space.id, name, [_SCOPE], visit.user_id)
-    await visit.spend()
     return _render(visit, key)
 
 

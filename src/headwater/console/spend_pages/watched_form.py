@@ -82,7 +82,6 @@ async def post_new(visit: PageVisit) -> Response:
     new = inputs.read_new(members, allows_files=_allows_files(visit))
     key = visit.services.sealing_key
     row = await watched_files.create_watched_file(visit.connection, visit.space.id, new, key)
-    await visit.spend()
     return visit.redirect(f"/spend/watched/{row.id}", FlashMessage.ADDRESS_WATCHED)
 
 
