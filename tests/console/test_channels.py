@@ -236,6 +236,20 @@ def test_an_empty_space(owner: Person, space_id: int) -> None:
     assert "Show the latest events" not in page.html
 
 
+@pytest.mark.parametrize(("seconds", "is_offered"), [(-1, False), (0, True)])
+def test_a_period_that_ends_before_all_events_leads_to_them(
+    owner: Person, stage: Stage, space_id: int, seconds: int, *, is_offered: bool
+) -> None:
+    midnight = days_ago(3).replace(hour=0)
+    first_at = midnight + timedelta(seconds=seconds)
+    stage.event(stage.contact(), event_name="sign_up", event_time=first_at)
+    day = (midnight - timedelta(days=1)).date()
+    page = make_page(owner, space_id, f"start_date={day}&end_date={day}&conversion=sales")
+    assert "No data in this period" in page.html
+    assert ("Show the latest events" in page.html) == is_offered
+    assert (f"start_date={midnight.date()}" in page.html) == is_offered
+
+
 @pytest.mark.parametrize(
     ("query", "name"),
     [

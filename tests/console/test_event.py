@@ -71,6 +71,7 @@ def test_it_works(stage: Stage, show: Callable[..., str]) -> None:
     ):  # fmt: skip
         assert fragment in text, fragment
     assert "Why unattributed" not in text
+    assert "touchpoints of its path are direct" not in text
 
 
 def test_every_models_credits_add_up(stage: Stage, owner: Person) -> None:

@@ -20,6 +20,7 @@ from tests.console.browsing import Browser
 from tests.console.conftest import Person
 from tests.support.waiting import PATIENCE_SECONDS
 from tests.support.webhook_samples import SAMPLES
+from tests.support.webhook_samples.shopify import REFUND
 
 HOSTILE = "<script>alert(1)</script>&\"'"
 
@@ -210,6 +211,23 @@ def test_a_test_says_what_a_body_becomes(owner: Person, space_id: int) -> None:
     malformed = owner.browser.fill(webhook_path, f"{webhook_path}/test", body="{", topic="orders/paid")
     assert "<code><bdi>body</bdi></code>" in malformed.text
     assert "No deliveries yet." in malformed.text
+
+
+def test_a_test_says_what_a_refund_gives_back(owner: Person, space_id: int) -> None:
+    webhook_path = list_path(create(owner.browser, space_id, "shopify"), space_id)
+
+    def refund(transactions: list[dict[str, str]]) -> str:
+        body = json.dumps({**REFUND, "transactions": transactions})
+        return owner.browser.fill(
+            webhook_path, f"{webhook_path}/test", body=body, topic="refunds/create"
+        ).text
+
+    assert re.findall(r"<dt>money back</dt><dd><bdi>(.*?)</bdi>", refund(REFUND["transactions"])) == [
+        "10 + 5.5"
+    ]
+    empty = refund([])
+    assert "no refund" in empty
+    assert "is ignored" not in empty
 
 
 def test_a_mapping_is_mended_and_the_delivery_replayed(

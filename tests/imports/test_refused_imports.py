@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from headwater.privacy.erasure_job import erase_next
 from tests.conftest import API, run_application
 from tests.support.factories import Stage
 from tests.support.import_desk import ORDERS, SPEND, Desk, client_for_stage, table
-from tests.support.waiting import wait_until
+from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 NAMED = "event_name,email"
 REFUSALS: list[tuple[str, bytes | str, dict[str, Any], str]] = [
@@ -147,6 +148,17 @@ def test_a_file_that_is_too_large(desk: Desk, small_client: httpx.Client, *, dec
     assert desk.remaining_files() == ([], [])
     largest_content = ORDERS.encode() + row * ((1_000_000 - len(ORDERS)) // len(row))
     assert small_client.post("/events/imports", content=largest_content).status_code == 202
+
+
+def test_a_file_declared_too_large_need_not_be_sent(small_client: httpx.Client) -> None:
+    url = small_client.base_url
+    head = (
+        f"POST {API}/events/imports HTTP/1.1\r\nHost: {url.host}\r\nContent-Length: 5000000\r\n"
+        f"Authorization: {small_client.headers['authorization']}\r\n\r\n"
+    )
+    with socket.create_connection((url.host, url.port), timeout=PATIENCE_SECONDS) as client:
+        client.sendall(head.encode())
+        assert client.recv(65536).startswith(b"HTTP/1.1 413")
 
 
 def erase_somebody(desk: Desk) -> None:
