@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import subprocess
+import sys
 import threading
 import zipfile
 from collections.abc import Iterator
@@ -20,6 +22,8 @@ from headwater.cli import main
 from headwater.database.jobs.duties import INSTALLATION
 from headwater.spend.rates.download import ALL, LATEST
 from headwater.worker_duties import make_rates_duty
+from tests.support.processes import environment
+from tests.support.waiting import PATIENCE_SECONDS
 
 TODAY = datetime.now(UTC).date()
 CSV = f"Date,USD,CHF,\n{TODAY},1.0865,0.94,\n{TODAY - timedelta(days=1)},1.08,0.95,\n"
@@ -114,6 +118,31 @@ def test_what_is_no_whole_file_is_refused(
     assert main(["rates", "fetch"]) == 2
     assert f"{bank.url}: {reason}" in capsys.readouterr().err
     assert connection.execute("SELECT count(*) FROM reference_rates").fetchone() == (0,)
+
+
+@pytest.mark.parametrize(
+    ("files", "code", "line"),
+    [
+        ({ALL: _zip(CSV)}, 0, {"level": "info", "event": "rates fetched", "rates": 4}),
+        ({}, 1, {"level": "warning", "event": "rates not fetched",
+                 "reason": "the server answered with status 404"}),
+    ],
+)  # fmt: skip
+def test_under_a_worker_the_result_is_logged(
+    bank: Bank, database_url: str, files: dict[str, bytes], code: int, line: dict[str, Any]
+) -> None:
+    """The worker holds standard input open while it fetches."""
+    bank.files = files
+    variables = environment(HEADWATER_DATABASE_URL=database_url, HEADWATER_RATES_URL=bank.url)
+    command = [sys.executable, "-m", "headwater", "rates", "fetch", "--leash"]
+    with subprocess.Popen(
+        command, env=variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.wait(PATIENCE_SECONDS) == code
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.read() == b""
+        assert json.loads(process.stderr.read()).items() >= line.items()
 
 
 def test_a_worker_fetches_only_where_it_is_to(connection: psycopg.Connection) -> None:

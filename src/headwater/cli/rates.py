@@ -64,17 +64,17 @@ def fetch(settings: Settings, arguments: Namespace) -> int:
     from headwater.spend.rates.download import RatesUnavailableError  # noqa: PLC0415
 
     leash.hold(arguments)
+    if arguments.leash:
+        logs.configure(settings.log_level, settings.log_format)
     try:
         with exported(), _count_fetch():
             result = asyncio.run(_fetch(settings))
     except RatesUnavailableError as error:
         if not arguments.leash:
             raise Failure(f"{settings.rates_url}: {error}") from None
-        logs.configure(settings.log_level, settings.log_format)
         log.warning("rates not fetched", reason=str(error))
         return 1
     if arguments.leash:
-        logs.configure(settings.log_level, settings.log_format)
         log.info("rates fetched", rates=result["rates"], last_day=str(result["last_day"]))
     else:
         print_output(result, as_json=arguments.json)
