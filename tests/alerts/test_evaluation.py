@@ -90,13 +90,15 @@ def visit(stage: Stage, start: datetime, end: datetime, hourly: int = 30) -> Non
     )
 
 
-def touchpoint(stage: Stage, start: datetime, end: datetime, hourly: int = 30) -> None:
+def touchpoint(
+    stage: Stage, start: datetime, end: datetime, hourly: int = 30, source: str = "google_ads"
+) -> None:
     """Store `hourly` touchpoints an hour, as sent by a server."""
     stage.connection.execute(
         "INSERT INTO touchpoints (space_id, id, contact_id, source_id, source_rule, occurred_at)"
         " SELECT %s, nextval('receipt_ids'), %s, %s, 'test', at"
         " FROM generate_series(%s::timestamptz, %s::timestamptz - interval '1 second', %s) at",
-        (stage.space_id, stage.contact(), stage.source_id("google_ads"), start, end, HOUR / hourly),
+        (stage.space_id, stage.contact(), stage.source_id(source), start, end, HOUR / hourly),
     )
 
 
@@ -157,6 +159,26 @@ def test_a_space_without_a_site_is_judged_by_its_touchpoints(evaluator: Evaluato
     touchpoint(stage, NOW - WEEKS, noon(-2))
     evaluator.evaluate(noon(-2.9), noon(-0.9))
     assert steps(evaluator.notified_steps) == [(Rule.VISITS_FELL, "opened")]
+
+
+@pytest.mark.parametrize(
+    ("others", "cause"),
+    [
+        (60, "These visits are missing altogether."),
+        (75, "Either Google ads sends no visitors"),
+        (90, "The total number of visits is normal, so visits from Google ads now count for another source."),
+    ],
+)
+def test_other_visits_show_why_a_source_s_are_missing(
+    evaluator: Evaluator, stage: Stage, others: int, cause: str
+) -> None:
+    touchpoint(stage, NOW - WEEKS, noon(-2))
+    touchpoint(stage, NOW - WEEKS, noon(-2), 60, "direct")
+    touchpoint(stage, noon(-2), noon(0), others, "direct")
+    evaluator.evaluate(noon(-2.9), noon(-0.9))
+    (step,) = evaluator.notified_steps
+    assert (step.rule, step.subject) == (Rule.SOURCE_VISITS_FELL, "google_ads")
+    assert step.cause.startswith(cause)
 
 
 def test_hours_are_made_up_for(evaluator: Evaluator, stage: Stage) -> None:
