@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -23,6 +24,7 @@ from headwater.operations.upgrades.cluster_copy import copy_cluster
 from headwater.operations.upgrades.content import read_content, require_same
 from headwater.operations.upgrades.errors import UpgradeError
 from headwater.operations.upgrades.old_programs import find_programs
+from tests.test_private_files import open_to_others
 from tests.upgrades.conftest import Installation, read, serve_data
 
 Shell = Callable[[int], Path]
@@ -49,7 +51,10 @@ def test_it_works(old_installation: Installation, capsys: pytest.CaptureFixture[
         Embedded(root).start()
     with pytest.raises(ServeError, match=sentence):  # a reload of the service that runs on it
         prepare_beside(Settings(data_dir=root))
+    open_paths, umask = open_to_others(root), os.umask(0o000)
     report = run(capsys, *data_options)
+    os.umask(umask)
+    assert set(open_to_others(root)) <= set(open_paths)
     assert report == {
         "before": 16, "now": MAJOR, "tables": len(old_installation.contents) - 4 + 1,
         "settings_left": ["work_mem"], "kept": str(root / "postgresql.16"),

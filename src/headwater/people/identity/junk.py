@@ -30,7 +30,7 @@ def _simplify(value: str) -> str:
 
 def _read(text: str) -> frozenset[str]:
     lines = (line.strip() for line in text.splitlines())
-    return frozenset(_simplify(line) for line in lines if line and not line.startswith("#"))
+    return frozenset(_simplify(line) for line in lines if not line.startswith("#"))
 
 
 _SHIPPED = _read(files("headwater.people.identity").joinpath("junk.txt").read_text(encoding="utf-8"))
