@@ -262,6 +262,12 @@ def test_secrets_that_cannot_be_used(secrets: dict[str, str]) -> None:
         ask(make_destination(secrets))
 
 
+def test_a_public_key_signs_nothing(key: str) -> None:
+    public = serialization.load_pem_private_key(key.encode(), None).public_key()
+    pem = public.public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+    assert GOOGLE.secrets_problem(account(pem.decode())) is not None
+
+
 def test_complete_secrets_are_accepted(key: str) -> None:
     assert GOOGLE.secrets_problem(REFRESH) is None
     assert GOOGLE.secrets_problem(account(key)) is None
