@@ -32,6 +32,8 @@ def list_text(item: str, times: int) -> str:
 
 
 HOSTILE = {
+    # First, because it soon ends even without a budget. Others would run for minutes.
+    "a long list counted again and again": (list_text("length(@)", 10), NUMBERS),
     "a list doubled again and again": (pipe_steps("a", "[@,@][]"), {"a": [1] * 1000}),
     "one list a thousand times": (list_text("@", 1000) + "[]", NUMBERS),
     "a tree doubled, then written": (pipe_steps("@", "[@,@]") + " | to_string(@)", TEXTS),
