@@ -22,6 +22,7 @@ from headwater.spend.connections.puller import Puller
 from headwater.spend.connections.session import Waits
 from headwater.spend.platforms.registry import PLATFORMS
 from tests.support.factories import Stage
+from tests.support.waiting import PATIENCE_SECONDS
 
 SECRET = "a secret of the tests, long enough"
 KEY = derive_key(SECRET)
@@ -72,7 +73,7 @@ class Pulls:
         """Pull until nothing is due."""
 
         async def drain(database: Database) -> None:
-            async with Egress(["127.0.0.1"], seconds=5) as egress:
+            async with asyncio.timeout(PATIENCE_SECONDS), Egress(["127.0.0.1"], seconds=5) as egress:
                 await self.puller(database, egress).drain()
 
         self.run(drain)

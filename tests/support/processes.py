@@ -7,6 +7,7 @@ import pty
 import signal
 import subprocess
 import sys
+import threading
 import urllib.error
 import urllib.request
 from collections.abc import Mapping, Sequence
@@ -72,8 +73,14 @@ class Serve:
             self.process = self.start((self.module, *words), log, environment(**variables))
 
     def line(self) -> str:
+        """Return the next line of its output; empty when it has ended. A service without one is killed."""
         assert self.process.stdout is not None
-        return self.process.stdout.readline()
+        deadline = threading.Timer(PATIENCE_SECONDS, self.process.kill)
+        deadline.start()
+        try:
+            return self.process.stdout.readline()
+        finally:
+            deadline.cancel()
 
     def url(self) -> str:
         """Return the base URL, once the service is ready."""
