@@ -113,7 +113,9 @@ def test_a_test_that_fails_says_what_to_do(
     path = connect(owner, space_id, **fields)
     page = owner.browser.fill(f"{path}/test", f"{path}/test")
     assert "It does not work yet" in page.text
-    assert sentence in page_text(page.text)
+    assert [text in page_text(page.text) for text in (sentence, "Enter the test code")] == [
+        True, "settings.test_event_code" in fields,
+    ]  # fmt: skip
     assert "EAABwrong" not in page.text
     list_text = page_text(owner.browser.get(path.rpartition("/")[0]).text)
     assert "Last test failed" in list_text

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,9 +25,12 @@ from headwater.intake.imports.formats.dialects import FileSurvey
 from headwater.intake.imports.job_models import ImportJob, Reading
 from headwater.intake.imports.uploads import judge_file
 from headwater.privacy.erasure_job import erase_next
+from headwater.spaces.locks import try_lock
 from tests.support.factories import Stage
 from tests.support.forks import die_at
+from tests.support.lock_waits import is_waited_for
 from tests.support.pipeline import Stage as Pipeline
+from tests.support.waiting import wait_until
 
 READING = Reading({"id": "order_id", "email": "email", "total": "amount"}, {"event_name": "purchase"})
 Result = TypeVar("Result")
@@ -270,6 +274,26 @@ def test_who_is_erased_meanwhile_does_not_come_back(
             (uploads.stage.space_id,),
         ).fetchone() or (None,)
         assert count == 0, table
+
+
+def test_contacts_are_imported_in_the_order_of_an_erasure_s_locks(uploads: Uploads) -> None:
+    """The import waits for the Space without holding its job. Otherwise an erasure would wait for the job."""
+    job_id = uploads.put(orders_file(3), Reading({"id": "", "email": "email", "total": ""}), "contacts")
+    uploads.start(job_id)
+    with psycopg.connect(uploads.url) as erasure, psycopg.connect(uploads.url, autocommit=True) as observer:
+        assert try_lock(erasure, uploads.stage.space_id)
+        worker = threading.Thread(target=uploads.work)
+        worker.start()
+        try:
+            wait_until(lambda: is_waited_for(observer, erasure))
+            erasure.execute(
+                "SELECT 1 FROM import_jobs WHERE space_id = %s AND id = %s FOR NO KEY UPDATE NOWAIT",
+                (uploads.stage.space_id, job_id),
+            )
+        finally:
+            erasure.rollback()
+            worker.join()
+    assert (uploads.job(job_id).status, uploads.job(job_id).stored) == ("finished", 3)
 
 
 def test_an_erased_token_is_recognized_in_any_letters(
