@@ -254,6 +254,15 @@ def test_first_screen_has_the_figures(open_shop: Callable[..., Visit]) -> None:
     assert first.evaluate("(row) => row.getBoundingClientRect().bottom") <= DESKTOP[1]
 
 
+def test_a_printed_page_begins_with_the_report(open_shop: Callable[..., Visit]) -> None:
+    """At the width of a desktop the sidebar had kept its height, a screen."""
+    for size in (PHONE, DESKTOP):
+        page = open_shop(size).page
+        page.emulate_media(media="print")
+        assert top(page, "main") <= 90
+        assert not page.get_by_role("button", name="Log out").is_visible()
+
+
 def test_the_chart_says_its_period_on_a_phone(open_shop: Callable[..., Visit]) -> None:
     """Its lines are as wide as the card, not a column of single words."""
     page = open_shop(PHONE).page
