@@ -196,30 +196,57 @@ def test_a_file_that_cannot_be_read_is_not_tried_again(uploads: Uploads) -> None
     assert attempts() == {**before, "failed": before["failed"] + 1}
 
 
-def during_the_import(uploads: Uploads, monkeypatch: pytest.MonkeyPatch, disturb: Callable[[], None]) -> None:
-    """Work, and call `disturb` after the first chunk of two rows."""
+def during_the_import(
+    uploads: Uploads, monkeypatch: pytest.MonkeyPatch, disturb: Callable[[], None], *, is_counted: bool = True
+) -> None:
+    """Work, and call `disturb` after the first chunk of two rows, once its rows are counted or before."""
     monkeypatch.setattr(importer, "CHUNK", 2)
     advance, pending_calls = job_worker._advance, [disturb]
 
     async def notice(*values: Any) -> None:
-        await advance(*values)
+        if is_counted:
+            await advance(*values)
         while pending_calls:
             await asyncio.to_thread(pending_calls.pop())
+        if not is_counted:
+            await advance(*values)
 
     monkeypatch.setattr(job_worker, "_advance", notice)
     uploads.work()
 
 
-def test_cancelled_in_the_middle(uploads: Uploads, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("is_counted", [True, False])
+def test_cancelled_in_the_middle(
+    uploads: Uploads, monkeypatch: pytest.MonkeyPatch, *, is_counted: bool
+) -> None:
     job_id = uploads.put(orders_file(7))
     uploads.start(job_id)
     before = attempts()
-    during_the_import(uploads, monkeypatch, lambda: uploads.call(jobs.cancel_job, job_id))
+
+    def cancel() -> None:
+        uploads.call(jobs.cancel_job, job_id)
+
+    during_the_import(uploads, monkeypatch, cancel, is_counted=is_counted)
     assert attempts() == {**before, "lost": before["lost"] + 1}
-    assert (uploads.job(job_id).status, uploads.job(job_id).stored) == ("cancelled", 2)
+    job = uploads.job(job_id)
+    assert (job.status, job.rows_done, job.stored) == ("cancelled", 2, 2)
     assert uploads.orders() == ["0", "1"]
     with pytest.raises(Conflict):
         uploads.start(job_id)
+
+
+def test_a_check_cancelled_in_the_middle_counts_nothing(
+    uploads: Uploads, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job_id = uploads.put(orders_file(7))
+    uploads.call(jobs.check_job, job_id, READING)
+
+    def cancel() -> None:
+        uploads.call(jobs.cancel_job, job_id)
+
+    during_the_import(uploads, monkeypatch, cancel, is_counted=False)
+    assert (uploads.job(job_id).status, uploads.job(job_id).stored) == ("cancelled", 0)
+    assert uploads.orders() == []
 
 
 def test_on_a_full_disk_it_waits_however_long(uploads: Uploads, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -112,7 +112,8 @@ def _stored_before(job: ClaimedImport, progress: Progress) -> str | None:
 async def _advance(
     connection: AsyncConnection, job: ClaimedImport, progress: Progress, position: int
 ) -> None:
-    values = jobs.bind_claim(job) | _count_rows(progress) | {"bytes_done": position, "lease": LEASE}
+    claim = jobs.bind_claim(job) | {"bytes_done": position, "lease": LEASE, "is_check": job.is_check}
+    values = claim | _count_rows(progress)
     await connection.execute(jobs.queries["advance"], values)
 
 

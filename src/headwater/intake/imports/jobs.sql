@@ -107,10 +107,13 @@ WHERE x.space_id = %(space_id)s AND x.id = %(id)s AND x.lease = %(token)s
 FOR NO KEY UPDATE;
 
 -- name: advance
+-- Cancelling waits for the chunk under way, whose rows are stored and count. A check stores none.
 UPDATE import_jobs x
 SET bytes_done = %(bytes_done)s, rows_done = %(rows_done)s, taken = %(taken)s,
     refused = %(refused)s, sources = %(sources)s, leased_until = now() + %(lease)s
-WHERE x.space_id = %(space_id)s AND x.id = %(id)s AND x.lease = %(token)s;
+WHERE x.space_id = %(space_id)s AND x.id = %(id)s
+  AND (x.lease = %(token)s
+       OR x.status = 'cancelled' AND NOT %(is_check)s AND x.rows_done < %(rows_done)s);
 
 -- name: complete
 UPDATE import_jobs x
