@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 import psycopg
 import pytest
 
+from headwater.console.report_pages.saved_views import MOST_VIEWS
 from headwater.spaces.accounts.roles import Role
 from tests.console.conftest import Person
 from tests.console.tables import PageTables
@@ -300,6 +301,12 @@ def test_views_have_names(owner: Person, space_id: int) -> None:
     form = owner.browser.form(path, action)
     for values in ({"name": "  "}, {"name": "x" * 81}, {"name": "x", "page": "/keys"}):
         assert owner.browser.send(form, **values).status_code == 422
+    refusal = owner.browser.send(form, name="  ")
+    assert f'href="{path}"' in refusal.text
+    for number in range(MOST_VIEWS):
+        owner.browser.send(form, follow=False, name=f"View {number}")
+    refusal = owner.browser.send(form, name="One more")
+    assert (refusal.status_code, f'href="{path}"' in refusal.text) == (422, True)
 
 
 def test_new_and_returning_customers_stand_beside_each_other(

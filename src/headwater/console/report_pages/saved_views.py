@@ -13,9 +13,9 @@ from headwater.console.flash import FlashMessage
 from headwater.console.report_pages.bar import SHAREABLE
 from headwater.console.report_pages.view import ReportView
 from headwater.console.visitor import SpaceVisitor
-from headwater.console.visits import PageVisit, SentForm, SpacePages
+from headwater.console.visits import PageVisit, Refusal, SentForm, SpacePages, list_form_errors
 from headwater.database.queries import Queries, fetch_all, fetch_optional
-from headwater.http.errors import Invalid
+from headwater.http.errors import Invalid, join_rules
 from headwater.http.inputs.parameters import Query
 from headwater.reports.query import Group
 from headwater.spaces.accounts.roles import Permission
@@ -51,7 +51,7 @@ class SavedView:
 
     @property
     def end(self) -> str:
-        return f"{self.page}?{self.query}" if self.query else self.page
+        return _join(self.page, self.query)
 
 
 async def list_views(connection: AsyncConnection, inside: SpaceVisitor) -> list[SavedView]:
@@ -110,6 +110,10 @@ def _find_broken_rules(name: str, page: str, query: str, pages: Container[str]) 
     return rules
 
 
+def _join(page: str, query: str) -> str:
+    return f"{page}?{query}" if query else page
+
+
 def _tidy(name: str) -> str:
     return " ".join(name.split())
 
@@ -122,14 +126,25 @@ def is_address_query(text: str) -> bool:
 ROUTES = SpacePages("/views", return_path="")
 
 
-@ROUTES.action("/save", SentForm("save view", Permission.READ, changes=("saved_view",)))
+async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
+    """Lead back to the report: the menu that has the form is closed on every page."""
+    page, query = visit.form.text("page"), visit.form.text("query")
+    is_report = page in PAGES and is_address_query(query)
+    values = {
+        "title": "The view is not saved",
+        "message": join_rules(list_form_errors(refusal)),
+        "back": visit.path(_join(page, query) if is_report else ""),
+    }
+    return visit.render("error.html", values, refusal.status)
+
+
+@ROUTES.action("/save", SentForm("save view", Permission.READ, changes=("saved_view",)), _refuse)
 async def post_save(visit: PageVisit) -> Response:
     """Replace a view of the same name."""
     form = visit.form
     view = read_view(form.text("name"), form.text("page"), form.text("query"), PAGES)
     await save_view(visit.connection, visit.space.id, visit.user_id, view)
-    query = f"?{view['query']}" if view["query"] else ""
-    return visit.redirect(f"{view['page']}{query}", FlashMessage.VIEW_SAVED)
+    return visit.redirect(_join(view["page"], view["query"]), FlashMessage.VIEW_SAVED)
 
 
 @ROUTES.action("/remove", SentForm("remove view", Permission.READ, changes=("saved_view",)))
