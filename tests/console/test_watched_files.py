@@ -137,7 +137,7 @@ def test_refused_input(
 
 def test_bad_secrets_are_refused(owner: Person, space_id: int, stage: Stage) -> None:
     google = {"scheme": "gs", "address": "gs://bucket/x.csv", "secrets.service_account_json": "{}"}
-    assert 'role="alert"' in watch(owner, space_id, **google)
+    assert 'id="secrets-service_account_json-refusal"' in watch(owner, space_id, **google)
     assert stored_files(stage) == []
 
 
