@@ -91,6 +91,18 @@ def test_it_works(owner: Person, fill: Callable[[str], None], space_id: int, end
         assert owner.browser.get(f"{path}?page={odd}").status_code == 200
 
 
+def test_a_refused_change_keeps_a_key_of_a_later_page(
+    owner: Person, fill: Callable[[str], None], space_id: int
+) -> None:
+    fill("/keys")
+    path = f"/console/spaces/{space_id}/keys"
+    form = owner.browser.form(f"{path}?page=2", f"{path}/restrict?page=2")
+    key = re.findall(r'<option value="(\d+)"', owner.browser.get(f"{path}?page=2").text)[7]
+    refusal = owner.browser.send(form, key=key, addresses="office")
+    assert refusal.status_code == 422
+    assert f'<option value="{key}" selected>' in refusal.text
+
+
 def test_invitations(owner: Person, connection: psycopg.Connection, space_id: int) -> None:
     connection.execute(
         """INSERT INTO invitations (space_id, email, role, token_hash, expires_at)
