@@ -122,6 +122,7 @@ def test_it_works(desk: Desk) -> None:
     import_path = desk.begin(GERMAN.encode("cp1252"))
     page = desk.browser.get(import_path).text
     assert "separated by semicolons" in page
+    assert ", 1 kB, uploaded" in page
     for column, field in (
         ("Bestellnummer", "order_id"), ("E-Mail", "email"), ("Gesamtbetrag", "amount"),
         ("Bestelldatum", "event_time"),

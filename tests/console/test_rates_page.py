@@ -52,6 +52,7 @@ def test_what_is_wrong_stands_at_its_field(
     assert page.status_code == 422
     assert re.findall(r'id="(\w+)-refusal"', page.text) == [field]
     assert "rates.0" not in page.text
+    assert ("The base currency" in page.text) == (field == "base")
     assert 'value="0,92"' in page.text or "rate" in values  # the input is kept
     assert rows(page.text) == []
 

@@ -80,7 +80,7 @@ def _read(form: PostedForm, day: str) -> tuple[Rate | None, Errors]:
 def _move_to_fields(errors: Errors, day: str) -> Errors:
     field_names: Mapping[str, tuple[str, str]] = {
         "rates.0.date": (day, "day"),
-        "rates.0.base": ("base", "currency"),
+        "rates.0.base": ("base", "base currency"),
         "rates.0.currency": ("currency", "currency"),
         "rates.0.rate": ("rate", "rate"),
         "rates.0": ("currency", "rate"),
