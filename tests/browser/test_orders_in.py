@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 import psycopg
 import pytest
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import Locator, Page, expect
 
 from headwater.base.storage import LocalFolder
 from headwater.intake.imports.job_worker import work
@@ -111,6 +111,22 @@ def visitor(request: pytest.FixtureRequest, visit: Callable[..., Visit], node: N
     visitor.log_in(user)
     visitor.goto("/console")
     return Visitor(visitor, way)
+
+
+LEFT = "(cell) => cell.getBoundingClientRect().left"
+
+
+def check_columns(page: Page) -> None:
+    """Check on a wide screen that the choices are below their heading."""
+    size = page.viewport_size
+    assert size is not None
+    page.set_viewport_size({"width": 1440, "height": 800})
+    head, field = (
+        page.get_by_role("columnheader", name="Field"),
+        page.get_by_role("cell", name="Field of").first,
+    )
+    assert head.evaluate(LEFT) == field.evaluate(LEFT)
+    page.set_viewport_size(size)
 
 
 def only_refusals(reports: list[str]) -> bool:
@@ -224,6 +240,7 @@ def test_a_file_from_nothing_to_its_rows(
     expect(page.get_by_label("Amounts")).to_have_value("comma")
     expect(page.get_by_label("Dates")).to_have_value("dmy")
     visitor.check_screen()
+    check_columns(page)
     page.get_by_label("Time zone").select_option("America/New_York")
     visitor.press(page.get_by_role("button", name="Check the file"))
     expect(page.get_by_role("heading", name="Checking every row")).to_be_visible()
