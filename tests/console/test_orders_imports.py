@@ -359,7 +359,8 @@ def test_past_orders_need_no_mapping_and_tell_their_sources(desk: Desk) -> None:
     row = {"Id": "1", "Name": "#1", "Email": "ada@example.com", "Financial Status": "partially_refunded",
            "Created at": "2026-05-13 11:00:00 +0200", "Total": "12.50", "Refunded Amount": "2.50",
            "Landing Site": "/?utm_source=newsletter&utm_medium=email"}  # fmt: skip
-    rows = [row, row | {"Id": "2", "Landing Site": ""}]
+    item = dict.fromkeys(row, "") | {"Id": "1", "Name": "#1"}
+    rows = [row, item, row | {"Id": "2", "Landing Site": ""}]
     rows += [row | {"Id": status, "Financial Status": status} for status in ("pending", "voided")]
     content = "\n".join(",".join(cells) for cells in (row, *(order.values() for order in rows)))
     import_path = desk.begin(content, kind="orders")
@@ -372,4 +373,6 @@ def test_past_orders_need_no_mapping_and_tell_their_sources(desk: Desk) -> None:
     assert re.search(r'data-label="refunded"><bdi>2.5<', check_text)
     result_text = desk.start(import_path).text
     assert sources.search(result_text)
+    for text in (check_text, result_text):
+        assert re.search(r"<data value=.1.>1</data> (would be )?skipped", text), "an order's second item"
     assert sorted(str(amount) for _, amount, _, _ in desk.events()) == ["-2.5000"] * 2 + ["12.5000"] * 2
