@@ -239,6 +239,7 @@ def test_a_webhook_is_a_secret(owner: Person, stage: Stage, space_id: int) -> No
         ({"address": "hooks.example/x"}, "must be the complete address"),
         ({"address": "https://" + "x" * 2000}, "must be the complete address"),
         ({"kind": "email", "address": "nobody"}, "must be a valid e-mail address"),
+        ({"kind": "email", "address": "=?utf-8?q?x?=@b.example"}, "must be a deliverable address"),
         ({"kind": "email", "address": "a@b.example\nBcc: c@d.example"}, "valid e-mail address"),
         ({"kind": "pigeon"}, "must be email or webhook"),
         ({"rules": "nothing"}, "must be existing alert rules"),

@@ -17,13 +17,14 @@ import pytest
 from headwater.alerts.history import NOW_USUAL, AlertStep, StepKind
 from headwater.alerts.notifications import watcher
 from headwater.alerts.notifications.channels import (
+    ChannelTarget,
     NewChannel,
     confirm_channel,
     create_channel,
     fetch_target,
     list_channels,
 )
-from headwater.alerts.notifications.messages import PAUSES, claim, list_messages
+from headwater.alerts.notifications.messages import PAUSES, Result, claim, list_messages
 from headwater.alerts.notifications.sender import MessageSender, Outlet, attempts
 from headwater.alerts.rules import Rule
 from headwater.base.egress.client import Egress
@@ -43,6 +44,7 @@ from tests.support.accounts import Accounts
 from tests.support.factories import Stage
 from tests.support.mail_server import Mailbox, serve_mail
 from tests.support.pretend_slack import PretendSlack, serve_slack
+from tests.support.waiting import wait_until
 
 KEY = derive_key("x" * 32)
 NOW = datetime(2026, 5, 13, 12, tzinfo=UTC)
@@ -257,6 +259,25 @@ def test_a_message_is_one_processs(post: Post, connection: psycopg.Connection) -
         "SELECT message_id FROM messages WHERE space_id = %s", (post.space_id,)
     ).fetchall()
     assert post.mailbox.messages[0]["Message-ID"] == f"<{message_id}@example.com>"
+
+
+def test_a_sent_message_is_recorded_while_another_waits(
+    post: Post, slack: PretendSlack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A crash in this time would send it again."""
+    post.add("webhook", slack.url)
+    post.add("email", post.accounts.member(post.space_id).email)
+    post.notify()
+    send = Outlet.send
+
+    async def wait_for_webhook(outlet: Outlet, space_id: int, target: ChannelTarget, *rest: Any) -> Result:
+        if target.kind == "email":
+            await asyncio.to_thread(wait_until, lambda: ("sent", None) in post.outcomes, 10)
+        return await send(outlet, space_id, target, *rest)
+
+    monkeypatch.setattr(Outlet, "send", wait_for_webhook)
+    assert post.send() == 2
+    assert post.outcomes == [("sent", None)] * 2
 
 
 def test_a_lease_has_its_full_time_late_in_a_pass(post: Post, connection: psycopg.Connection) -> None:

@@ -75,6 +75,19 @@ def test_a_hostile_headline_is_text() -> None:
     assert "<!channel>" not in json.loads(webhook_body(notice(hostile), BASE))["text"]
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["=?utf-8?q?a=0D=0ABcc:_eve=40example.com?=", "=?utf-8?q?a=0D=0A=0D=0A<script>?=", "=?utf-7?q?+2AA-?=",
+     "Größe =?utf-8?b?DQpCY2M6IGV2ZQ0K?= b"],
+)  # fmt: skip
+def test_an_encoded_word_in_a_name_is_text(text: str) -> None:
+    """The mail library would decode it: to further headers, or to a character that no mail can have."""
+    message = message_from_bytes(build_mail(notice(text), BASE, ENVELOPE).as_bytes(), policy=policy.default)
+    assert message["Bcc"] is None
+    assert message["Date"] is not None
+    assert message["Subject"] == text.replace("=?", "= ?")
+
+
 def test_a_long_table_is_left_out_of_a_webhooks_message() -> None:
     long = Notice(
         subject="x", headline="x", paragraphs=["y"], link="/l",

@@ -216,7 +216,7 @@ def _read_address(text: str) -> str:
         address = parse_written_email(text)
     except ValueError as error:
         raise Invalid.of("address", str(error)) from None
-    if len(address) > MOST_DELIVERABLE or not address.isascii():
+    if len(address) > MOST_DELIVERABLE or not address.isascii() or "=?" in address:
         raise Invalid.of("address", "must be a deliverable address in ASCII letters.")
     return address
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 import ssl
 from datetime import UTC, datetime
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import structlog
 from msgspec import Struct
-from psycopg import AsyncConnection
 
 from headwater.alerts.notifications import channels, messages
 from headwater.alerts.notifications.channels import EMAIL, WEBHOOK, ChannelTarget, mail_token
@@ -141,14 +140,24 @@ class MessageSender:
                 channel_id: await channels.fetch_target(connection, space_id, channel_id)
                 for channel_id in {message.channel_id for message in claimed_messages}
             }
-        results = await asyncio.gather(
-            *(self._send(space_id, message, targets[message.channel_id]) for message in claimed_messages)
+        await asyncio.gather(
+            *(
+                self._deliver(space_id, message, targets[message.channel_id], lease)
+                for message in claimed_messages
+            )
         )
-        for message, result in zip(claimed_messages, results, strict=True):
-            async with self._database.transaction() as connection:
-                await messages.finish(connection, space_id, message, result, lease)
-                await _note(connection, space_id, message, result)
         return len(claimed_messages)
+
+    async def _deliver(
+        self, space_id: int, message: ClaimedMessage, target: ChannelTarget | None, lease: UUID
+    ) -> None:
+        """Send a message and record the result at once: a crash while another waits for its server must not
+        send this one again.
+        """
+        result = await self._send(space_id, message, target)
+        async with self._database.transaction() as connection:
+            await messages.finish(connection, space_id, message, result, lease)
+            await channels.note_result(connection, space_id, message.channel_id, result.at, result.error)
 
     async def _send(self, space_id: int, message: ClaimedMessage, target: ChannelTarget | None) -> Result:
         if target is None:
@@ -160,7 +169,3 @@ class MessageSender:
                 "message not sent", space_id=space_id, channel_id=target.id, attempts=message.attempts
             )
         return result
-
-
-async def _note(connection: AsyncConnection, space_id: int, message: ClaimedMessage, result: Result) -> None:
-    await channels.note_result(connection, space_id, message.channel_id, result.at, result.error)

@@ -31,13 +31,13 @@ class Envelope(Struct, frozen=True):
 
 def build_mail(notice: Notice, base_url: str, envelope: Envelope) -> EmailMessage:
     """Return a notice as mail in plain text and simple HTML. Values cannot add headers, because they lose
-    their line breaks.
+    their line breaks, and the marks of encoded words, in which the mail library would find others.
     """
     message = EmailMessage(policy=SMTP)
     name, address = read_sender(envelope.sender)
     message["From"] = Address(name or envelope.brand, addr_spec=address)
     message["To"] = Address(addr_spec=envelope.recipient)
-    message["Subject"] = one_line(notice.subject)[:LONGEST_SUBJECT]
+    message["Subject"] = one_line(notice.subject).replace("=?", "= ?")[:LONGEST_SUBJECT]
     message["Date"] = format_datetime(envelope.at)
     message["Message-ID"] = f"<{envelope.message_id}@{address.rpartition('@')[2]}>"
     message["Auto-Submitted"] = "auto-generated"
