@@ -15,7 +15,7 @@ import pytest
 
 from headwater.alerts import evaluation
 from headwater.alerts.evaluation import SEVERE, AlertWatch
-from headwater.alerts.history import KEEP_ALERTS, AlertRow, AlertStep, list_history
+from headwater.alerts.history import KEEP_ALERTS, TURNED_OFF, AlertRow, AlertStep, list_history
 from headwater.alerts.rules import Rule, Sensitivity
 from headwater.alerts.watches import RuleChoice, choose
 from headwater.database.pool import Database
@@ -301,6 +301,17 @@ def test_what_a_space_chooses(
     Accounts(database_url).run(lambda c: choose(c, stage.space_id, Rule.VISITS_FELL, choice))
     evaluator.evaluate(noon(-2.9), noon(0.1))
     assert evaluator.notified_steps == []
+
+
+def test_a_fault_whose_rule_is_off(evaluator: Evaluator, stage: Stage, database_url: str) -> None:
+    refuse = "INSERT INTO refused_joins VALUES (%s, now(), 5)"
+    stage.connection.execute(refuse, (stage.space_id,))
+    evaluator.evaluate(NOW)
+    off = RuleChoice(is_on=False)
+    Accounts(database_url).run(lambda c: choose(c, stage.space_id, Rule.JOINS_REFUSED, off))
+    evaluator.evaluate(*(NOW + hours * HOUR for hours in (1, 2, 3)))
+    assert steps(evaluator.notified_steps) == [(Rule.JOINS_REFUSED, "opened"), (Rule.JOINS_REFUSED, "ended")]
+    assert evaluator.notified_steps[1].cause == TURNED_OFF
 
 
 def test_a_new_space_learns_first(evaluator: Evaluator, stage: Stage) -> None:

@@ -27,7 +27,14 @@ from headwater.alerts.counts import (
     read_figures,
 )
 from headwater.alerts.custom_rules.evaluation import check_due_rules, record_checks
-from headwater.alerts.history import AlertHistory, AlertStep, Sign, forget_history, select_announced
+from headwater.alerts.history import (
+    TURNED_OFF,
+    AlertHistory,
+    AlertStep,
+    Sign,
+    forget_history,
+    select_announced,
+)
 from headwater.alerts.judgement import judge_day, judge_hour
 from headwater.alerts.models import Alertness, Judgement
 from headwater.alerts.problems import Alert, list_problems
@@ -97,7 +104,11 @@ class AlertWatch(Struct, frozen=True):
         async with self.database.transaction(CONNECTION_SECONDS) as connection:
             history = AlertHistory(connection, space.id)
             await history.load(current_time)
-            for sign in _find_signs(problems, history, local(current_time, space)):
+            choices = await watches.read_choices(connection, space.id)
+            problem_signs = _find_signs(
+                problems, history, _list_disabled(choices), local(current_time, space)
+            )
+            for sign in problem_signs:
                 await history.take(sign, current_time)
             await record_checks(connection, space, history, checks, current_time)
             settled_watch = replace(watch, settled_id=watch.newest_id, settled_at=current_time)
@@ -109,7 +120,7 @@ class AlertWatch(Struct, frozen=True):
                     await put_figures(connection, space.id, start, figures)
                     await count_deliveries(connection, space, watch, until)
                     table = await read_counts(connection, space, until)
-                    judge = _HourJudge(connection, space, table, history)
+                    judge = _HourJudge(connection, space, table, history, choices)
                     await judge.run(since, until)
                     await forget_history(connection, space.id, current_time)
                     settled_watch = replace(settled_watch, judged_until=until)
@@ -125,14 +136,18 @@ class AlertWatch(Struct, frozen=True):
 
 class _HourJudge:
     def __init__(
-        self, connection: AsyncConnection, space: Space, table: CountTable, history: AlertHistory
+        self,
+        connection: AsyncConnection,
+        space: Space,
+        table: CountTable,
+        history: AlertHistory,
+        choices: Mapping[Rule, RuleChoice],
     ) -> None:
         self._connection, self._space = connection, space
         self._table, self._history = table, history
-        self._choices: Mapping[Rule, RuleChoice] = {}
+        self._choices = choices
 
     async def run(self, start: datetime, until: datetime) -> None:
-        self._choices = await watches.read_choices(self._connection, self._space.id)
         end = start + HOUR
         while end <= until:
             counts = self._table.at_hour(end)
@@ -190,7 +205,9 @@ def _list_disabled(choices: Mapping[Rule, RuleChoice]) -> frozenset[Rule]:
     return frozenset(rule for rule, choice in choices.items() if not choice.is_on)
 
 
-def _find_signs(problems: list[Alert], history: AlertHistory, current_time: datetime) -> list[Sign]:
+def _find_signs(
+    problems: list[Alert], history: AlertHistory, disabled_rules: frozenset[Rule], current_time: datetime
+) -> list[Sign]:
     signs = [
         Sign(
             problem.kind,
@@ -203,10 +220,20 @@ def _find_signs(problems: list[Alert], history: AlertHistory, current_time: date
             is_severe=problem.count >= SEVERE,
         )
         for problem in problems
+        if problem.kind not in disabled_rules
     ]
     current = {(sign.rule, sign.subject) for sign in signs}
     signs += [
-        Sign(alert.rule, alert.subject, alert.title, alert.cause, alert.began, is_out=False, is_well=True)
+        Sign(
+            alert.rule,
+            alert.subject,
+            alert.title,
+            alert.cause,
+            alert.began,
+            is_out=False,
+            is_well=True,
+            end_reason=TURNED_OFF if alert.rule in disabled_rules else "",
+        )
         for key, alert in history.open.items()
         if alert.rule not in OF_FIGURES and key not in current
     ]

@@ -29,6 +29,7 @@ NEW_USUAL = timedelta(days=7)
 """An alert about figures ends at this age: the new level counts as normal."""
 KEEP_ALERTS = timedelta(days=400)
 NOW_USUAL = "This has lasted a week and now counts as normal."
+TURNED_OFF = "The rule was turned off."
 MOST_ALERTS = 500
 MOST_STEPS = 2_000
 
@@ -134,7 +135,7 @@ class AlertHistory:
         for alert in list(self.open.values()):
             is_over = alert.rule in OF_COUNTS and moment - alert.opened_at > NEW_USUAL + REOPEN_WITHIN
             if is_over or alert.rule in disabled_rules:
-                reason = "The rule was turned off." if alert.rule in disabled_rules else NOW_USUAL
+                reason = TURNED_OFF if alert.rule in disabled_rules else NOW_USUAL
                 sign = Sign(
                     alert.rule,
                     alert.subject,
