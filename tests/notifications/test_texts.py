@@ -88,6 +88,16 @@ def test_an_encoded_word_in_a_name_is_text(text: str) -> None:
     assert message["Subject"] == text.replace("=?", "= ?")
 
 
+def test_a_webhooks_table_keeps_its_columns() -> None:
+    """Otherwise an empty cell moves the others of its row to the left."""
+    table = ReportTable(
+        columns=["Ads", "Spend", "ROAS"], rows=[["Google ads", "9.50", "2"], ["A <b>", "", "1"]]
+    )
+    text = json.loads(webhook_body(Notice(subject="x", headline="x", link="/l", table=table), BASE))["text"]
+    lines = text.split("```")[1].splitlines()[1:]
+    assert lines == ["Ads         Spend  ROAS", "Google ads   9.50     2", "A &lt;b&gt;                 1"]
+
+
 def test_a_long_table_is_left_out_of_a_webhooks_message() -> None:
     long = Notice(
         subject="x", headline="x", paragraphs=["y"], link="/l",

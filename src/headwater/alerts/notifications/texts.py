@@ -59,7 +59,7 @@ def webhook_body(notice: Notice, base_url: str) -> bytes:
     """Return JSON for incoming webhooks: one text in Slack's markup."""
     parts = [f"*{_slack(notice.headline)}*", *map(_slack, notice.paragraphs)]
     if notice.table is not None:
-        parts.append("```\n" + _slack(_aligned(notice.table)).replace("`", "'") + "\n```")
+        parts.append("```\n" + _escape(_aligned(notice.table)).replace("`", "'") + "\n```")
     link = f"\n<{base_url}{notice.link}|{_slack(notice.link_text)}>"
     room = LONGEST_TEXT - len(link)
     if notice.table is not None and len("\n".join(parts)) > room:
@@ -99,7 +99,7 @@ def _html(notice: Notice, base_url: str, envelope: Envelope) -> str:
 
 
 def _aligned(table: ReportTable) -> str:
-    lines = [table.columns, *([one_line(cell) for cell in row] for row in table.rows)]
+    lines = [[one_line(cell) for cell in row] for row in (table.columns, *table.rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(table.columns))]
     return "\n".join(
         "  ".join(
@@ -111,5 +111,8 @@ def _aligned(table: ReportTable) -> str:
 
 
 def _slack(text: str) -> str:
-    text = "\n".join(map(one_line, text.splitlines())) if "\n" in text else one_line(text)
+    return _escape(one_line(text))
+
+
+def _escape(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
