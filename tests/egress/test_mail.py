@@ -110,6 +110,26 @@ def test_refused_addresses(plain_mailbox: Mailbox) -> None:
     assert str(error).isprintable()
 
 
+@pytest.mark.parametrize("replies", [[b"554 No service"], [b"220 ready", b"550 Not you", b"550 Not you"]])
+def test_a_server_that_refuses_the_client_is_tried_again(replies: list[bytes]) -> None:
+    """Its answer is not about the message, and the operator can get it changed."""
+
+    def serve(listener: socket.socket) -> None:
+        connection, _ = listener.accept()
+        with connection, connection.makefile("rb") as commands:
+            for reply in replies:
+                connection.sendall(reply + b"\r\n")
+                commands.readline()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=serve, args=(listener,), daemon=True)
+        thread.start()
+        error = refusal(f"smtp://127.0.0.1:{listener.getsockname()[1]}")
+        thread.join()
+    assert not error.is_final
+    assert "did not accept the message" in str(error)
+
+
 def test_an_unreachable_server_is_an_error() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]

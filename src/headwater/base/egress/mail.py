@@ -79,7 +79,8 @@ class _Dialogue:
         except smtplib.SMTPResponseException as error:
             raise MailError(
                 f"{server.host} did not accept the message ({_reply(error.smtp_error)}).",
-                is_final=500 <= error.smtp_code < 600,
+                # A refused greeting is about the client, not about the message.
+                is_final=isinstance(error, smtplib.SMTPDataError) and error.smtp_code >= 500,
             ) from None
         except ssl.SSLError as error:
             reason = getattr(error, "verify_message", "") or "they have no protocol in common"
