@@ -33,7 +33,8 @@ async def make_notice(
     connection: AsyncConnection, space: Space, scheduled: ScheduledReport, current_time: datetime
 ) -> Notice:
     """Return a report as a notice. Needs a new transaction. Raise Invalid and ReportTooLarge."""
-    period = scheduled.find_period(current_time, space.zone)
+    due_at = scheduled.find_due(current_time, space.zone)
+    period = scheduled.find_period(due_at, space.zone)
     page = SentPage(space, Query(scheduled.query.encode()), period, current_time)
     content = await _LOADERS[scheduled.page](connection, page)
     headline, *totals = content.totals
@@ -54,7 +55,7 @@ async def make_notice(
             ),
         ],
         table=content.table,
-        link=f"/console/spaces/{space.id}{scheduled.find_page(current_time, space.zone)}",
+        link=f"/console/spaces/{space.id}{scheduled.find_page(due_at, space.zone)}",
         link_text="Open the report",
         file_name=f"report-{span.start:%Y-%m-%d}-{span.end:%Y-%m-%d}.csv" if is_whole else None,
         file=file if is_whole else None,
