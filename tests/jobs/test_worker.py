@@ -14,7 +14,14 @@ from structlog.testing import capture_logs
 
 from headwater.database.jobs.connection import connect
 from headwater.database.jobs.duties import Duty
-from headwater.database.jobs.worker import FIRST_PAUSE_SECONDS, LOOK_SHARE, SWITCH_PAUSE_SECONDS, Worker
+from headwater.database.jobs.worker import (
+    FIRST_PAUSE_SECONDS,
+    LONGEST_SHARE_SECONDS,
+    LOOK_SHARE,
+    SWITCH_PAUSE_SECONDS,
+    Look,
+    Worker,
+)
 from headwater.intake.inbox.queue import wait_until_processed
 from headwater.intake.pipeline.batch_runner import process_space, run_batch
 from headwater.intake.pipeline.duty import make_pipeline_duty
@@ -249,6 +256,13 @@ def test_looks_take_a_share_of_the_time(database_url: str) -> None:
     Worker(database_url, stop, [Duty(find_spaces, work, pause_seconds=0.001)]).run()
     for (start, end), (next_start, _) in itertools.pairwise(looks):
         assert next_start - start >= LOOK_SHARE * (end - start)
+
+
+def test_a_poll_that_stood_still_stops_no_duty_for_long() -> None:
+    """It waited for a lock, or the machine was on hold: alerts and reports must not wait for hours."""
+    duty = Duty(lambda _: [], lambda *_: False, pause_seconds=1.0)
+    assert Look(began=100.0, seconds=400.0).find_next_poll(duty) == 500.0 + LONGEST_SHARE_SECONDS
+    assert Look(began=100.0, seconds=0.5).find_next_poll(duty) == 100.0 + LOOK_SHARE * 0.5
 
 
 def test_a_duty_with_many_spaces_lets_others_have_their_turn(database_url: str) -> None:

@@ -28,7 +28,11 @@ FIRST_REST_SECONDS = 0.0125
 LONGEST_REST_SECONDS = 0.1
 LONGEST_PAUSE_SECONDS = 5.0
 LOOK_SHARE = 20
-"""A job with a pause polls at most once in this many seconds."""
+"""A job with a pause polls at most once in this many times the duration of a poll."""
+LONGEST_SHARE_SECONDS = 60.0
+"""The longest rest after a long poll: one that stood still, because of a lock or a machine on hold, must not
+stop the job for hours.
+"""
 SWITCH_PAUSE_SECONDS = 0.4
 """The longest pause while a Space is being switched to another node."""
 
@@ -85,8 +89,8 @@ class Look:
     def find_next_poll(self, duty: Duty) -> float:
         """Return the earliest time of the next poll, after serving all Spaces."""
         pause = 0.0 if self.led_to_work else max(duty.pause_seconds, FIRST_REST_SECONDS)
-        share = LOOK_SHARE * self.seconds if duty.pause_seconds else 0.0
-        return self.began + max(pause, share)
+        share = min(LOOK_SHARE * self.seconds, self.seconds + LONGEST_SHARE_SECONDS)
+        return self.began + max(pause, share if duty.pause_seconds else 0.0)
 
 
 class Worker:
