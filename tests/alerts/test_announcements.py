@@ -8,7 +8,7 @@ import pytest
 from headwater.alerts.evaluation import SEVERE
 from headwater.alerts.history import NOW_USUAL, AlertStep, StepKind, acknowledge, select_announced
 from headwater.alerts.rules import Rule
-from tests.alerts.test_evaluation import HOUR, NOW, WEEKS, Evaluator, noon, order, steps, visit
+from tests.alerts.evaluator import HOUR, NOW, WEEKS, Evaluator, noon, order, steps, visit
 from tests.support.accounts import Accounts
 from tests.support.factories import Stage
 

@@ -31,7 +31,7 @@ from headwater.sources.source_names import SHIPPED_ALONE
 from headwater.spaces.spaces import fetch_space
 from headwater.spend.inputs import read_spend
 from headwater.spend.ledger import put_report
-from tests.alerts.test_evaluation import NOW, Evaluator, noon, steps
+from tests.alerts.evaluator import NOW, Evaluator, noon, steps
 from tests.support.accounts import Accounts
 from tests.support.factories import Stage
 

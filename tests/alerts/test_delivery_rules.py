@@ -6,9 +6,9 @@ from datetime import datetime
 from typing import Any
 
 from headwater.alerts.rules import Rule
-from tests.alerts.test_evaluation import NOW, WEEKS, Evaluator, noon, steps
-from tests.alerts.test_evaluation import evaluator as evaluator  # noqa: PLC0414 # a fixture
-from tests.alerts.test_evaluation import stage as stage  # noqa: PLC0414 # a fixture
+from tests.alerts.evaluator import NOW, WEEKS, Evaluator, noon, steps
+from tests.alerts.evaluator import evaluator as evaluator  # noqa: PLC0414 # a fixture
+from tests.alerts.evaluator import stage as stage  # noqa: PLC0414 # a fixture
 from tests.support.factories import Stage
 
 

@@ -9,6 +9,7 @@ import signal
 import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -222,10 +223,7 @@ def test_cancelled_in_the_middle(
     job_id = uploads.put(orders_file(7))
     uploads.start(job_id)
     before = attempts()
-
-    def cancel() -> None:
-        uploads.call(jobs.cancel_job, job_id)
-
+    cancel = partial(uploads.call, jobs.cancel_job, job_id)
     during_the_import(uploads, monkeypatch, cancel, is_counted=is_counted)
     assert attempts() == {**before, "lost": before["lost"] + 1}
     job = uploads.job(job_id)
@@ -240,13 +238,9 @@ def test_a_check_cancelled_in_the_middle_counts_nothing(
 ) -> None:
     job_id = uploads.put(orders_file(7))
     uploads.call(jobs.check_job, job_id, READING)
-
-    def cancel() -> None:
-        uploads.call(jobs.cancel_job, job_id)
-
+    cancel = partial(uploads.call, jobs.cancel_job, job_id)
     during_the_import(uploads, monkeypatch, cancel, is_counted=False)
-    assert (uploads.job(job_id).status, uploads.job(job_id).stored) == ("cancelled", 0)
-    assert uploads.orders() == []
+    assert (uploads.job(job_id).status, uploads.job(job_id).stored, uploads.orders()) == ("cancelled", 0, [])
 
 
 def test_on_a_full_disk_it_waits_however_long(uploads: Uploads, monkeypatch: pytest.MonkeyPatch) -> None:
