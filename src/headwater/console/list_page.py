@@ -34,8 +34,10 @@ class ListPage(Struct, Generic[T], frozen=True):
         return self.total > PER_PAGE or bool(self.wanted)
 
     def end(self, number: int) -> str:
+        """Return the end of a page's address: empty for the first page of the whole list."""
         pairs = {self.search: self.wanted, PAGE: str(number) if number > 1 else ""}
-        return f"?{urlencode({name: text for name, text in pairs.items() if text})}"
+        query = urlencode({name: text for name, text in pairs.items() if text})
+        return f"?{query}" if query else ""
 
 
 def read_list_page(
