@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
 
 from headwater.console.report_pages.charts.bar_chart import draw_bars
 from headwater.console.report_pages.charts.charts import Series
+from headwater.console.report_pages.course import describe_step
 
 
 @pytest.mark.parametrize(
@@ -34,3 +37,9 @@ def test_values_below_zero_hang_from_the_zero_line() -> None:
     assert [(bar.y, bar.height, bar.colour) for bar in step.bars] == [("0", "160", 0), ("160", "80", 3)]
     assert step.outline is not None
     assert (step.outline.y, step.outline.height) == ("160", "80")
+
+
+def test_the_text_of_a_bar_has_its_largest_parts_also_refunds() -> None:
+    parts = {"Paid ads": 324, "Organic": 169, "Referral": 168, "E-mail": -380, "Direct": 0}
+    text = describe_step("All 281", "1,682", {name: Fraction(value) for name, value in parts.items()}, str)
+    assert text == "All 281 · before 1,682 · E-mail -380 · Paid ads 324 · Organic 169"

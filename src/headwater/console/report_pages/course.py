@@ -138,9 +138,11 @@ def _choose_colour(layer: str) -> int:
 def describe_step(
     whole: str, former: str, parts: Mapping[str, Figure], write: Callable[[Figure], str]
 ) -> str:
-    """Describe a step of a chart: its whole, the former one if any, and its largest parts."""
+    """Describe a step of a chart: its whole, the former one if any, and its largest parts, also negative
+    ones.
+    """
     largest = sorted(
-        ((value, name) for name, value in parts.items() if value), key=lambda pair: -float(pair[0])
+        ((value, name) for name, value in parts.items() if value), key=lambda pair: -abs(float(pair[0]))
     )
     texts = [whole, *([f"before {former}"] if former else [])]
     return " · ".join([*texts, *(f"{name} {write(value)}" for value, name in largest[:_MOST_PARTS])])
