@@ -36,11 +36,14 @@ class GoogleLedger:
     faults: list[str] = field(default_factory=list[str])
     refuse: Callable[[dict[str, Any]], bool] = lambda _: False
     react: Callable[[], str] = lambda: "accept"
+    is_deciding: bool = True
     last: dict[str, str] = field(default_factory=dict[str, str])
     corrected: Counter[str] = field(default_factory=Counter[str])
     refused_ids: set[str] = field(default_factory=set[str])
 
     def __call__(self, request: ReceivedRequest) -> Step:
+        if request.method == "GET" and not self.is_deciding:
+            return Answer(body={"requestStatusPerDestination": [{"requestStatus": "PROCESSING"}]})
         if request.method == "GET":
             number = int(parse_qs(urlsplit(request.target).query)["requestId"][0][1:])
             indexes = [index for index, event in enumerate(self.requests[number]) if event.get("refused")]

@@ -6,7 +6,7 @@ A correction has the order's worth when it is sent, so several changes can end i
                   refund of 30    refund of 50                  refund of 20
 
 Who changes an order's worth asks for corrections in the same transaction, and so does who records that a
-platform accepted or refused something: one of the two sees the other.
+platform accepted, refused or never judged something: one of the two sees the other.
 """
 
 from __future__ import annotations
@@ -78,8 +78,8 @@ async def correct_orders(connection: AsyncConnection, space_id: int, event_ids: 
 async def correct_ended(
     connection: AsyncConnection, space_id: int, ended: Collection[DeliveryRecord]
 ) -> None:
-    """Queue what changed while a platform was told of orders, in the transaction that records its answer. If
-    it refused what an order is still worth, it would refuse that again.
+    """Queue what changed while a platform was told of orders, in the transaction that records its answer or
+    gives it up. If it refused what an order is still worth, it would refuse that again.
     """
     if ended:
         values = {"space_id": space_id, "ended": rows(ended)}

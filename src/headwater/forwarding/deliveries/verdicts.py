@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any, NamedTuple
 
 import structlog
@@ -61,14 +60,6 @@ class _Awaiting(NamedTuple):
     attempts: int
     event_time: float | None
     """In Unix seconds, None if the event is deleted."""
-    sent_amount: Decimal | None
-    sent_currency: str | None
-
-    def record(self, status: str, **verdict: Any) -> DeliveryRecord:
-        amount, currency = self.sent_amount, self.sent_currency
-        return DeliveryRecord(
-            id=self.id, status=status, sent_amount=amount, sent_currency=currency, **verdict
-        )
 
 
 @dataclass(frozen=True)
@@ -100,9 +91,10 @@ class VerdictReader:
         records = list(_make_records(request, answer, platform, destination, current_time))
         async with self.database.transaction() as connection:
             await leases.lock_leased(connection, self.lease)
+            ended_ids = await self._schedule(connection, request, answer, current_time)
+            ended_deliveries = await self._lock(connection, ended_ids)
             written_records = await self._write(connection, request.id, records, current_time)
-            await self._schedule(connection, request, answer, current_time)
-            await correct_ended(connection, self.lease.key.space_id, records)
+            await correct_ended(connection, self.lease.key.space_id, ended_deliveries)
             failpoint("forward_before_commit")
         count_deliveries(platform.name, written_records)
         if isinstance(answer, VerdictsUnavailable):
@@ -127,6 +119,13 @@ class VerdictReader:
         }
         return _Request(request_id, question_count, positions)
 
+    async def _lock(self, connection: AsyncConnection, delivery_ids: Sequence[int]) -> list[DeliveryRecord]:
+        values = {**self.lease.values(), "ids": delivery_ids}
+        return [
+            DeliveryRecord(id=number, sent_amount=amount, sent_currency=currency)
+            for number, amount, currency in await fetch_all(connection, queries["lock"], values)
+        ]
+
     async def _write(
         self,
         connection: AsyncConnection,
@@ -147,8 +146,10 @@ class VerdictReader:
 
     async def _schedule(
         self, connection: AsyncConnection, request: _Request, answer: VerdictAnswer, current_time: float
-    ) -> None:
+    ) -> list[int]:
+        """Return the deliveries that wait for no verdict from now on."""
         values = {**self.lease.values(), "request_id": request.id, "now": current_time, "longest": LONGEST}
+        is_final = False
         match answer:
             case VerdictsPending():
                 until = current_time + climb(LADDER, request.asked_count + 1)
@@ -159,8 +160,9 @@ class VerdictReader:
                 )
                 await connection.execute(queries["postpone_due"], values | {"until": until})
             case Verdicts() | VerdictsUnavailable():
-                await connection.execute(queries["finish"], values)
-        await connection.execute(queries["give_up"], values)
+                is_final = True
+        ended_rows = await fetch_all(connection, queries["finish"], values | {"is_final": is_final})
+        return [delivery_id for (delivery_ids,) in ended_rows for delivery_id in delivery_ids]
 
 
 def _make_records(
@@ -174,7 +176,7 @@ def _make_records(
     if isinstance(answer, VerdictsUnavailable):
         error = mask.text(answer.error)
         for delivery in request.deliveries.values():
-            yield delivery.record("delivered", error=error)
+            yield DeliveryRecord(id=delivery.id, status="delivered", error=error)
     elif isinstance(answer, Verdicts):
         for position, verdict in answer.events.items():
             if position in request.deliveries:
@@ -194,4 +196,4 @@ def _make_record(
             status, due_at = "refused", None
         elif due_at > delivery.event_time + age - AGE_MARGIN:
             status, due_at = "expired", None
-    return delivery.record(status, reason=verdict.reason, due_at=due_at, error=error)
+    return DeliveryRecord(id=delivery.id, status=status, reason=verdict.reason, due_at=due_at, error=error)

@@ -6,11 +6,17 @@ ORDER BY r.due_at LIMIT 1;
 
 -- name: awaiting
 -- The request's deliveries, except those replayed since.
-SELECT d.id, d.request, d.attempts, extract(epoch FROM e.event_time)::float8, d.sent_amount, d.sent_currency
+SELECT d.id, d.request, d.attempts, extract(epoch FROM e.event_time)::float8
 FROM deliveries d
 LEFT JOIN events e ON e.space_id = %(space_id)s AND e.id = d.event_id
 WHERE d.space_id = %(space_id)s AND d.destination_id = %(destination_id)s
   AND d.id = ANY(%(ids)s::bigint[]) AND d.status = 'delivered' AND d.platform_request_id = %(request_id)s;
+
+-- name: lock
+-- In the order of corrections, which lock the same deliveries.
+SELECT d.id, d.sent_amount, d.sent_currency FROM deliveries d
+WHERE d.space_id = %(space_id)s AND d.destination_id = %(destination_id)s AND d.id = ANY(%(ids)s::bigint[])
+ORDER BY d.id FOR NO KEY UPDATE;
 
 -- name: write
 -- An erasure or deletion leaves no request, and after it no words of the platform are stored. A retried delivery
@@ -32,10 +38,6 @@ SELECT %(space_id)s, d.id, to_timestamp(%(now)s), d.status, concat_ws(': ', d.re
 FROM json_to_recordset(%(rows)s::json) AS r (id bigint)
 JOIN deliveries d ON d.space_id = %(space_id)s AND d.id = r.id;
 
--- name: finish
-DELETE FROM verdict_requests r
-WHERE r.space_id = %(space_id)s AND r.destination_id = %(destination_id)s AND r.request_id = %(request_id)s;
-
 -- name: postpone
 UPDATE verdict_requests r SET asked = r.asked + 1, due_at = to_timestamp(%(until)s)
 WHERE r.space_id = %(space_id)s AND r.destination_id = %(destination_id)s AND r.request_id = %(request_id)s;
@@ -46,7 +48,10 @@ UPDATE verdict_requests r SET due_at = to_timestamp(%(until)s)
 WHERE r.space_id = %(space_id)s AND r.destination_id = %(destination_id)s
   AND r.due_at <= to_timestamp(%(now)s);
 
--- name: give_up
+-- name: finish
+-- The answered request, and those that have waited for too long.
 DELETE FROM verdict_requests r
 WHERE r.space_id = %(space_id)s AND r.destination_id = %(destination_id)s
-  AND r.due_at - r.sent_at > %(longest)s * interval '1 second';
+  AND (r.request_id = %(request_id)s AND %(is_final)s
+       OR r.due_at - r.sent_at > %(longest)s * interval '1 second')
+RETURNING r.delivery_ids;
