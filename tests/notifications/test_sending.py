@@ -5,7 +5,7 @@ message is retried or given up, with a sentence that gives the reason.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -15,7 +15,7 @@ import psycopg
 import pytest
 
 from headwater.alerts.history import NOW_USUAL, AlertStep, StepKind
-from headwater.alerts.notifications import watcher
+from headwater.alerts.notifications import messages, watcher
 from headwater.alerts.notifications.channels import (
     ChannelTarget,
     NewChannel,
@@ -261,6 +261,17 @@ def test_a_message_is_one_processs(post: Post, connection: psycopg.Connection) -
     assert post.mailbox.messages[0]["Message-ID"] == f"<{message_id}@example.com>"
 
 
+def hold_mail(monkeypatch: pytest.MonkeyPatch, wait: Callable[[], Awaitable[Any]]) -> None:
+    send = Outlet.send
+
+    async def wait_and_send(outlet: Outlet, space_id: int, target: ChannelTarget, *rest: Any) -> Result:
+        if target.kind == "email":
+            await wait()
+        return await send(outlet, space_id, target, *rest)
+
+    monkeypatch.setattr(Outlet, "send", wait_and_send)
+
+
 def test_a_sent_message_is_recorded_while_another_waits(
     post: Post, slack: PretendSlack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -268,16 +279,31 @@ def test_a_sent_message_is_recorded_while_another_waits(
     post.add("webhook", slack.url)
     post.add("email", post.accounts.member(post.space_id).email)
     post.notify()
-    send = Outlet.send
-
-    async def wait_for_webhook(outlet: Outlet, space_id: int, target: ChannelTarget, *rest: Any) -> Result:
-        if target.kind == "email":
-            await asyncio.to_thread(wait_until, lambda: ("sent", None) in post.outcomes, 10)
-        return await send(outlet, space_id, target, *rest)
-
-    monkeypatch.setattr(Outlet, "send", wait_for_webhook)
+    hold_mail(monkeypatch, lambda: asyncio.to_thread(wait_until, lambda: ("sent", None) in post.outcomes, 10))
     assert post.send() == 2
     assert post.outcomes == [("sent", None)] * 2
+
+
+def test_a_result_that_cannot_be_recorded_stops_no_other(
+    post: Post, slack: PretendSlack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The others are recorded before the pass fails, because the service may stop after it."""
+    post.add("webhook", slack.url)
+    post.add("email", post.accounts.member(post.space_id).email)
+    post.notify()
+    finish, failed = messages.finish, asyncio.Event()
+    hold_mail(monkeypatch, failed.wait)
+
+    async def fail_once(*arguments: Any) -> bool:
+        if failed.is_set():
+            return await finish(*arguments)
+        failed.set()
+        raise psycopg.OperationalError
+
+    monkeypatch.setattr(messages, "finish", fail_once)
+    with pytest.raises(psycopg.OperationalError):
+        post.send()
+    assert sorted(status for status, _ in post.outcomes) == ["sent", "waiting"]
 
 
 def test_a_lease_has_its_full_time_late_in_a_pass(post: Post, connection: psycopg.Connection) -> None:

@@ -140,12 +140,15 @@ class MessageSender:
                 channel_id: await channels.fetch_target(connection, space_id, channel_id)
                 for channel_id in {message.channel_id for message in claimed_messages}
             }
-        await asyncio.gather(
+        problems = await asyncio.gather(
             *(
                 self._deliver(space_id, message, targets[message.channel_id], lease)
                 for message in claimed_messages
-            )
+            ),
+            return_exceptions=True,
         )
+        for problem in filter(None, problems):
+            raise problem
         return len(claimed_messages)
 
     async def _deliver(
