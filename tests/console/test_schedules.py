@@ -133,4 +133,6 @@ def test_the_next_time_equals_a_search_of_the_clock(
         expected = search_next(schedule, moment, zone)
         assert schedule.next_after(moment, zone) == expected
         assert schedule.next_after(expected - timedelta(seconds=1), zone) == expected
+        assert schedule.last_until(expected, zone) == expected
+        assert schedule.last_until(expected - timedelta(seconds=1), zone) <= moment
         moment = expected

@@ -349,29 +349,6 @@ def test_a_report_has_the_figures_of_its_page(
     assert post.work(lambda database, _: ReportRunner(database).run(post.space_id, now)) == 0
 
 
-@pytest.mark.parametrize(
-    ("cadence", "late_days", "period"),
-    [("daily", 1, "2026-05-11"), ("weekly", 2, "2026-05-04+to+2026-05-10"),
-     ("weekly", 15, "2026-05-18+to+2026-05-24")],
-)  # fmt: skip
-def test_a_late_report_has_the_period_of_its_latest_time(
-    post: Post, slack: PretendSlack, cadence: str, late_days: int, period: str
-) -> None:
-    """A report due on Monday has the week before even if it is built on Wednesday."""
-    new = NewReport(
-        "Late", "/channels", "", cadence, ["0"], "23:59", with_csv=False,
-        channel_ids=[post.add("webhook", slack.url)], user_id=post.user,
-    )  # fmt: skip
-    monday = datetime(2026, 5, 11, 23, 59, tzinfo=UTC)
-    space: Space = post.accounts.run(lambda c: fetch_space(c, post.space_id))
-    post.accounts.run(lambda c: schedule_report(c, space, new, monday - timedelta(minutes=1)))
-    now = monday + timedelta(days=late_days, hours=23, minutes=59)
-    post.work(lambda database, _: ReportRunner(database).run(post.space_id, now))
-    post.send()
-    (message,) = slack.messages
-    assert f"/channels?period={period}|" in message["text"]
-
-
 def test_a_report_scheduled_otherwise_while_it_is_built_keeps_its_new_time(
     post: Post, slack: PretendSlack, connection: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -39,6 +39,15 @@ class Schedule(Struct, frozen=True):
                     return due_at
             day += DAY
 
+    def last_until(self, moment: datetime, zone: ZoneInfo) -> datetime:
+        day = moment.astimezone(zone).date() + DAY
+        while True:
+            if self.is_on(day):
+                due_at = first_instant(datetime.combine(day, self.send_at), zone)
+                if due_at <= moment:
+                    return due_at
+            day -= DAY
+
     def is_on(self, day: date) -> bool:
         match self.cadence:
             case Cadence.DAILY:

@@ -51,15 +51,6 @@ class ScheduledReport(Struct, frozen=True):
     def schedule(self) -> Schedule:
         return Schedule(Cadence(self.cadence), tuple(self.weekdays), self.send_at)
 
-    def find_due(self, current_time: datetime, zone: ZoneInfo) -> datetime:
-        """Return the latest time that the report was due. Its period ends then, however late it is built, so
-        that no day is sent twice or never.
-        """
-        due_at = self.next_at or current_time
-        while (later := self.schedule.next_after(due_at, zone)) <= current_time:
-            due_at = later
-        return due_at
-
     def find_page(self, moment: datetime, zone: ZoneInfo) -> str:
         """Return the path of the page with the period of a report sent at `moment`."""
         period = self.find_period(moment, zone)

@@ -1,0 +1,51 @@
+"""Scheduled reports that are built late have the period of the last time they were due."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from unittest.mock import AsyncMock
+
+import pytest
+
+from headwater.console.scheduled_reports import runner
+from headwater.console.scheduled_reports.runner import ReportRunner
+from headwater.console.scheduled_reports.scheduled_reports import NewReport, schedule_report
+from headwater.reports.query import ReportTooLarge
+from headwater.spaces.models import Space
+from headwater.spaces.spaces import fetch_space
+from tests.notifications.test_sending import Post
+from tests.notifications.test_sending import mailbox as mailbox  # noqa: PLC0414 # a fixture
+from tests.notifications.test_sending import post as post  # noqa: PLC0414 # a fixture
+from tests.notifications.test_sending import slack as slack  # noqa: PLC0414 # a fixture
+from tests.support.pretend_slack import PretendSlack
+
+
+@pytest.mark.parametrize(
+    ("cadence", "late_days", "period"),
+    [("daily", 0, "2026-05-10"), ("daily", 1, "2026-05-11"), ("weekly", 2, "2026-05-04+to+2026-05-10"),
+     ("weekly", 15, "2026-05-18+to+2026-05-24")],
+)  # fmt: skip
+def test_a_late_report_has_the_period_of_its_latest_time(
+    post: Post,
+    slack: PretendSlack,
+    monkeypatch: pytest.MonkeyPatch,
+    cadence: str,
+    late_days: int,
+    period: str,
+) -> None:
+    """A report due on Monday has the week before even if it is built on Wednesday, after a failed attempt."""
+    new = NewReport(
+        "Late", "/channels", "", cadence, ["0"], "23:59", with_csv=False,
+        channel_ids=[post.add("webhook", slack.url)], user_id=post.user,
+    )  # fmt: skip
+    monday = datetime(2026, 5, 11, 23, 59, tzinfo=UTC)
+    space: Space = post.accounts.run(lambda c: fetch_space(c, post.space_id))
+    post.accounts.run(lambda c: schedule_report(c, space, new, monday - timedelta(minutes=1)))
+    with monkeypatch.context() as patch:
+        patch.setattr(runner, "make_notice", AsyncMock(side_effect=ReportTooLarge))
+        assert post.work(lambda database, _: ReportRunner(database).run(post.space_id, monday)) == 1
+    now = monday + timedelta(days=late_days, hours=23, minutes=59)
+    post.work(lambda database, _: ReportRunner(database).run(post.space_id, now))
+    post.send()
+    (message,) = slack.messages
+    assert f"/channels?period={period}|" in message["text"]
