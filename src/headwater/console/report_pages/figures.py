@@ -123,8 +123,7 @@ def difference(total: Figure, parts: Iterable[Figure]) -> Figure:
 def dates(span: DateTimeSpan) -> str:
     """Return the days, and the times if the span begins or ends within a day."""
     first, last = span.start.date(), span.end.date()
-    ends_early = first == last and span.end.time() < time(23, 59, 59)
-    if span.start.time() == time() and not ends_early:
+    if span.start.time() == time() and span.end.time() >= time(23, 59, 59):
         return format_days(first, last)
     end = f"{span.end:%H:%M}" if first == last else format_day_and_time(span.end)
     return f"{format_day_and_time(span.start)} \u2013 {end}"
