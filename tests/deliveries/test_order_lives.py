@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from headwater.forwarding.deliveries import eligibility
-from tests.deliveries.google_ledger import HALF_HOUR, GoogleLedger, Shop, key
+from tests.deliveries.google_ledger import DAY, HALF_HOUR, GoogleLedger, Shop, key
 from tests.deliveries.google_ledger import google as google  # noqa: PLC0414 # a fixture
 from tests.deliveries.google_ledger import shop as shop  # noqa: PLC0414 # a fixture
 from tests.deliveries.microsoft_ledger import open_microsoft
@@ -30,9 +30,9 @@ def _no_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_many_lives_of_orders(shop: Shop, google: GoogleLedger) -> None:
-    """Sales, refunds, edits, deletions, erasures, merges, outages, lost answers and killed forwarders. Google
-    ends up with our amounts, is never sent a correction of a sale that it hasn't accepted, and gets changes
-    in order.
+    """Sales, refunds, edits, deletions, erasures, merges, outages, lost and late answers, killed forwarders.
+    Google ends up with our amounts, is never sent a correction of a sale that it hasn't accepted, and gets
+    changes in order.
     """
     live(shop, google, random.Random(LIVES))
 
@@ -51,16 +51,17 @@ def live(shop: Shop, ledger: GoogleLedger, draw: random.Random) -> None:
         for _ in range(6):
             for order in draw.sample(new, 10):
                 lives.change(order)
+            ledger.is_deciding = draw.random() < 0.7
             if draw.random() < 0.7:
                 if draw.random() < 0.3:
                     shop.sending.run_until_killed(draw.randrange(8))
                 else:
                     shop.sending.run()
                 shop.sending.advance(draw.choice([60, HALF_HOUR, 7300]))
-    ledger.react = lambda: "accept"
+    ledger.react, ledger.is_deciding = lambda: "accept", True
     for _ in range(8):
         shop.settle()
-        shop.sending.advance(7300)
+        shop.sending.advance(DAY)
     assert ledger.faults == []
     assert len(ledger.corrected) > len(lives.people) / 4
     lives.check(ledger)
