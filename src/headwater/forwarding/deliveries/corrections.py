@@ -20,7 +20,7 @@ from headwater.database.bulk_values import rows
 from headwater.database.queries import Queries, fetch_all
 from headwater.events.queries import IS_REFUND
 from headwater.forwarding.deliveries.queue import DeliveryRecord
-from headwater.forwarding.platforms.models import Correction
+from headwater.forwarding.platforms.models import Correction, Destination
 from headwater.forwarding.platforms.registry import PLATFORMS
 
 queries = Queries(__name__, "corrections.sql")
@@ -76,15 +76,15 @@ async def correct_orders(connection: AsyncConnection, space_id: int, event_ids: 
 
 
 async def correct_ended(
-    connection: AsyncConnection, space_id: int, ended: Collection[DeliveryRecord]
+    connection: AsyncConnection, destination: Destination, ended: Collection[DeliveryRecord]
 ) -> None:
-    """Queue what changed while a platform was told of orders, in the transaction that records its answer or
-    gives it up. If it refused what an order is still worth, it would refuse that again.
+    """Queue what changed while a destination was told of orders, in the transaction that records its answer
+    or gives it up. If it refused what an order is still worth, it would refuse that again.
     """
     if ended:
-        values = {"space_id": space_id, "ended": rows(ended)}
+        values = {"space_id": destination.space_id, "ended": rows(ended)}
         event_ids = [row[0] for row in await fetch_all(connection, _FIND_EVENTS, values)]
-        await _queue_found(connection, _queue_values(space_id, event_ids))
+        await _queue_found(connection, _queue_values(destination.space_id, event_ids, destination.id))
 
 
 async def _queue_found(connection: AsyncConnection, values: dict[str, Any]) -> None:
@@ -104,5 +104,8 @@ async def load_corrections(
     return {row[0]: Correction(*row[1:]) for row in await fetch_all(connection, _LOAD, values)}
 
 
-def _queue_values(space_id: int, event_ids: Collection[int]) -> dict[str, Any]:
-    return {"space_id": space_id, "event_ids": list(event_ids), "platforms": _PLATFORMS}
+def _queue_values(
+    space_id: int, event_ids: Collection[int], destination_id: int | None = None
+) -> dict[str, Any]:
+    values = {"space_id": space_id, "event_ids": list(event_ids), "platforms": _PLATFORMS}
+    return values | {"destination_id": destination_id}

@@ -34,7 +34,8 @@ ORDER BY a.finished_at DESC, a.number DESC
 LIMIT 1
 
 -- name: find
--- Conversions known to be accepted whose amount differs. One correction at a time: the next follows its end.
+-- Conversions known to be accepted whose amount differs, of one destination or of all. One correction at a
+-- time: the next follows its end.
 SELECT o.id, earlier.number + 1 AS number
 FROM deliveries o
 JOIN destinations t ON t.space_id = %(space_id)s AND t.id = o.destination_id AND t.status <> 'removed'
@@ -53,6 +54,7 @@ CROSS JOIN LATERAL (
       AND c.kind = 'correction'
 ) earlier
 WHERE o.space_id = %(space_id)s AND o.event_id = ANY(%(event_ids)s::bigint[])
+  AND o.destination_id = coalesce(%(destination_id)s::bigint, o.destination_id)
   AND o.kind = 'conversion' AND o.status = p.accepted AND NOT earlier.is_open
   AND (worth.amount IS DISTINCT FROM held.amount
        OR worth.amount <> 0 AND worth.currency IS DISTINCT FROM held.currency);

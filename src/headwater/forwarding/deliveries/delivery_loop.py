@@ -358,7 +358,7 @@ async def _queue_later(connection: AsyncConnection, target: _Target, call: CallR
     """Queue what follows from a call's deliveries: corrections and credit."""
     platform, destination = target.platform, target.destination
     if platform.corrections is not None:
-        await correct_ended(connection, destination.space_id, call.list_ended(platform.corrections.accepted))
+        await correct_ended(connection, destination, call.list_ended(platform.corrections.accepted))
     accepted_ids = [delivery.id for delivery in call.deliveries if delivery.status == "delivered"]
     replaced_ids = [
         delivery.id for delivery in call.deliveries if delivery.reason == SkipReason.SENT_AS_CREDIT

@@ -94,7 +94,7 @@ class VerdictReader:
             ended_ids = await self._schedule(connection, request, answer, current_time)
             ended_deliveries = await self._lock(connection, ended_ids)
             written_records = await self._write(connection, request.id, records, current_time)
-            await correct_ended(connection, self.lease.key.space_id, ended_deliveries)
+            await correct_ended(connection, destination, ended_deliveries)
             failpoint("forward_before_commit")
         count_deliveries(platform.name, written_records)
         if isinstance(answer, VerdictsUnavailable):
