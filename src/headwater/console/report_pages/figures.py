@@ -125,5 +125,9 @@ def dates(span: DateTimeSpan) -> str:
     first, last = span.start.date(), span.end.date()
     if span.start.time() == time() and span.end.time() >= time(23, 59, 59):
         return format_days(first, last)
-    end = f"{span.end:%H:%M}" if first == last else format_day_and_time(span.end)
-    return f"{format_day_and_time(span.start)} \u2013 {end}"
+    end = f"{span.end:%H:%M}"
+    if first == last:
+        return f"{format_day_and_time(span.start)} \u2013 {end}"
+    if span.start.time() == time():
+        return f"{format_days(first, last)}, until {end}"
+    return f"{format_day_and_time(span.start)} \u2013 {format_day_and_time(span.end)}"
