@@ -114,8 +114,11 @@ class AlertHistory:
     async def take(self, sign: Sign, moment: datetime) -> None:
         """Open, reopen, worsen or end an alert, or change nothing."""
         alert = self._alerts.get((sign.rule, sign.subject))
-        if alert is not None and alert.ended_at is not None and moment - alert.ended_at > REOPEN_WITHIN:
-            alert = None
+        if alert is not None and alert.ended_at is not None:
+            # The title of a custom rule is its terms, so another one belongs to a changed rule.
+            is_changed = sign.rule is Rule.CUSTOM and sign.title != alert.title
+            if is_changed or moment - alert.ended_at > REOPEN_WITHIN:
+                alert = None
         if alert is None:
             if sign.is_out:
                 await self._open(sign, moment)
