@@ -9,7 +9,12 @@ import pytest
 
 from headwater.console.scheduled_reports import runner
 from headwater.console.scheduled_reports.runner import ReportRunner
-from headwater.console.scheduled_reports.scheduled_reports import NewReport, schedule_report
+from headwater.console.scheduled_reports.scheduled_reports import (
+    NewReport,
+    list_reports,
+    schedule_report,
+    send_report_now,
+)
 from headwater.reports.query import ReportTooLarge
 from headwater.spaces.models import Space
 from headwater.spaces.spaces import fetch_space
@@ -49,3 +54,20 @@ def test_a_late_report_has_the_period_of_its_latest_time(
     post.send()
     (message,) = slack.messages
     assert f"/channels?period={period}|" in message["text"]
+
+
+def test_a_report_sent_between_its_times_has_the_latest_period(post: Post, slack: PretendSlack) -> None:
+    """Sent by hand on Monday morning, a report of 23:59 has Sunday, not Saturday again."""
+    new = NewReport(
+        "By hand", "/channels", "", "daily", [], "23:59", with_csv=False,
+        channel_ids=[post.add("webhook", slack.url)], user_id=post.user,
+    )  # fmt: skip
+    now = datetime(2026, 5, 11, 9, tzinfo=UTC)
+    space: Space = post.accounts.run(lambda c: fetch_space(c, post.space_id))
+    post.accounts.run(lambda c: schedule_report(c, space, new, now))
+    (report,) = post.accounts.run(lambda c: list_reports(c, post.space_id))
+    post.accounts.run(lambda c: send_report_now(c, post.space_id, report.id, now))
+    post.work(lambda database, _: ReportRunner(database).run(post.space_id, now))
+    post.send()
+    (message,) = slack.messages
+    assert "/channels?period=2026-05-10|" in message["text"]

@@ -33,8 +33,7 @@ async def make_notice(
     connection: AsyncConnection, space: Space, scheduled: ScheduledReport, current_time: datetime
 ) -> Notice:
     """Return a report as a notice. Needs a new transaction. Raise Invalid and ReportTooLarge."""
-    # The period ends when the report was due, however late it is built: no day is sent twice or never.
-    due_at = scheduled.schedule.last_until(current_time, space.zone)
+    due_at = scheduled.find_due(current_time, space.zone)
     period = scheduled.find_period(due_at, space.zone)
     page = SentPage(space, Query(scheduled.query.encode()), period, current_time)
     content = await _LOADERS[scheduled.page](connection, page)

@@ -51,6 +51,14 @@ class ScheduledReport(Struct, frozen=True):
     def schedule(self) -> Schedule:
         return Schedule(Cadence(self.cadence), tuple(self.weekdays), self.send_at)
 
+    def find_due(self, current_time: datetime, zone: ZoneInfo) -> datetime:
+        """Return the time that sets the period of a report built now: the latest one of the schedule, so that
+        no day is sent twice or never however late it is built; of a report sent between them, its own.
+        """
+        due_at = self.schedule.last_until(current_time, zone)
+        is_first_attempt = self.attempts <= 1
+        return max(due_at, self.next_at) if is_first_attempt and self.next_at else due_at
+
     def find_page(self, moment: datetime, zone: ZoneInfo) -> str:
         """Return the path of the page with the period of a report sent at `moment`."""
         period = self.find_period(moment, zone)
