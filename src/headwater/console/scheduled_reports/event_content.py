@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from msgspec import Struct
 from psycopg import AsyncConnection
@@ -26,7 +27,7 @@ from headwater.console.scheduled_reports.report_content import (
     write_total,
 )
 from headwater.reports.engine.report import ReportResult, ReportRow, query_report
-from headwater.reports.query import FigureColumn, Measure, ReportQuery
+from headwater.reports.query import BY_MODEL, FigureColumn, Measure, ReportQuery
 from headwater.reports.questions.report import answer_report, report_csv
 
 
@@ -37,6 +38,11 @@ class EventReport(Struct, frozen=True):
     """The columns listed in a message."""
     titles: Mapping[Measure, str]
     report: ReportResult
+
+    @property
+    def has_credit(self) -> bool:
+        """Return False for journeys: no model applies, and only conversions with a touchpoint count."""
+        return not BY_MODEL.isdisjoint(self.query.measures)
 
 
 async def load_channels(connection: AsyncConnection, page: SentPage) -> ReportContent:
@@ -69,7 +75,12 @@ async def _load(
     event_report = EventReport(choose_basis(view), query, columns, title_columns(page.space, view), report)
     return ReportContent(
         [_write_headline(event_report)],
-        describe_terms(query, report.timezone, report.currency, report.compared_span),
+        describe_terms(
+            query if event_report.has_credit else replace(query, models=()),
+            report.timezone,
+            report.currency,
+            report.compared_span,
+        ),
         report.span,
         _build_table(event_report),
         report.left_out_money,
@@ -104,7 +115,7 @@ def _build_table(event_report: EventReport) -> ReportTable:
         for row in report.rows[:MOST_LISTED]
     ]
     rows += count_more(len(report.rows) + report.left_out, 1 + len(columns))
-    if report.unattributed is not None:
+    if report.unattributed is not None and event_report.has_credit:
         unattributed_figures = report.unattributed.row.figures
         values = (
             figures.written(c.measure, unattributed_figures[c], report.currency)

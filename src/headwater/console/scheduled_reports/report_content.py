@@ -66,7 +66,8 @@ def describe_terms(query: ReportQuery, timezone: str, currency: str, compared: D
 
 def describe_model(models: Sequence[str], window_days: int) -> str:
     names = " and ".join(model_title(name).lower() for name in models)
-    return f"{names}, {f'{window_days}-day window' if window_days else 'any window'}"
+    window = f"{window_days}-day window" if window_days else "any window"
+    return f"{names}, {window}" if names else window
 
 
 def shorten_key(text: str) -> str:
