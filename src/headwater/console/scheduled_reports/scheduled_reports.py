@@ -52,12 +52,10 @@ class ScheduledReport(Struct, frozen=True):
         return Schedule(Cadence(self.cadence), tuple(self.weekdays), self.send_at)
 
     def find_due(self, current_time: datetime, zone: ZoneInfo) -> datetime:
-        """Return the time that sets the period of a report built now: the latest one of the schedule, so that
-        no day is sent twice or never however late it is built; of a report sent between them, its own.
-        """
+        """Return the time that sets the period: the schedule's latest, or its own if sent between them."""
+        # `next_at` of a retry is neither. Late reports skip no day and send none twice.
         due_at = self.schedule.last_until(current_time, zone)
-        is_first_attempt = self.attempts <= 1
-        return max(due_at, self.next_at) if is_first_attempt and self.next_at else due_at
+        return max(due_at, self.next_at) if self.next_at and self.attempts <= 1 else due_at
 
     def find_page(self, moment: datetime, zone: ZoneInfo) -> str:
         """Return the path of the page with the period of a report sent at `moment`."""
