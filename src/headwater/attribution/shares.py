@@ -35,10 +35,9 @@ class Recipients:
 
     def _share_evenly(self, units: IntArray, left_over: IntArray) -> IntArray:
         """The first recipients get one more unit, as many as are left over."""
-        if not left_over.any():
-            return units[self.events]
         shares = units[self.events]
-        shares += np.arange(len(shares)) < (self.firsts + left_over)[self.events]
+        if left_over.any():
+            shares += np.arange(len(shares)) < (self.firsts + left_over)[self.events]
         return shares
 
     def u_shaped(self, units: IntArray) -> IntArray:

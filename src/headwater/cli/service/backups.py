@@ -44,10 +44,7 @@ from headwater.spaces.secret_key import SecretKeyError, find_secret_key
 
 LIST = "list"
 MOST_LISTED = 100
-KEY_NOTE = (
-    "The file also contains the secret key, which decrypts every secret in it. Keep it where only you"
-    " can read it."
-)
+KEY_NOTE = "The file has the secret key, which decrypts its secrets. Keep it where only you can read it."
 NO_KEY_NOTE = (
     "The secret key is not in it: keep a copy of it (secret.key in the data directory, or"
     " HEADWATER_SECRET_KEY) at another place."
