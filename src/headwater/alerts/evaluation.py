@@ -224,16 +224,7 @@ def _find_signs(
     ]
     current = {(sign.rule, sign.subject) for sign in signs}
     signs += [
-        Sign(
-            alert.rule,
-            alert.subject,
-            alert.title,
-            alert.cause,
-            alert.began,
-            is_out=False,
-            is_well=True,
-            end_reason=TURNED_OFF if alert.rule in disabled_rules else "",
-        )
+        Sign.of_end(alert, TURNED_OFF if alert.rule in disabled_rules else "")
         for key, alert in history.open.items()
         if alert.rule not in OF_FIGURES and key not in current
     ]

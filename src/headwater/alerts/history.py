@@ -77,6 +77,20 @@ class Sign(Struct, frozen=True):
     end_reason: str = ""
     """Why the alert ends, unless the figure or the fault is back to normal."""
 
+    @classmethod
+    def of_end(cls, alert: StoredAlert, reason: str = "") -> Sign:
+        """Return the sign that ends an alert."""
+        return cls(
+            alert.rule,
+            alert.subject,
+            alert.title,
+            alert.cause,
+            alert.began,
+            is_out=False,
+            is_well=True,
+            end_reason=reason,
+        )
+
 
 class AlertStep(Struct, frozen=True):
     """A transition of an alert, ready for messages."""
@@ -139,17 +153,7 @@ class AlertHistory:
             is_over = alert.rule in OF_COUNTS and moment - alert.opened_at > NEW_USUAL + REOPEN_WITHIN
             if is_over or alert.rule in disabled_rules:
                 reason = TURNED_OFF if alert.rule in disabled_rules else NOW_USUAL
-                sign = Sign(
-                    alert.rule,
-                    alert.subject,
-                    alert.title,
-                    alert.cause,
-                    alert.began,
-                    is_out=False,
-                    is_well=True,
-                    end_reason=reason,
-                )
-                await self._mend(alert, sign, moment)
+                await self._mend(alert, Sign.of_end(alert, reason), moment)
 
     async def _open(self, sign: Sign, moment: datetime) -> None:
         values = {

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, time
+from datetime import datetime
 from typing import Any, ClassVar
 from urllib.parse import urlencode
 
@@ -362,8 +362,7 @@ def _path_text(key: str) -> str:
 
 def _write_dates(view: ReportView) -> str:
     try:
-        start, end = datetime.fromisoformat(view.start_date), datetime.fromisoformat(view.end_date)
+        start, end = map(datetime.fromisoformat, view.moments)
     except ValueError:  # as in the address, and refused
         return f"{view.start_date} to {view.end_date}"
-    ends_with_day = len(view.end_date) == len("2026-05-31")
-    return dates(DateTimeSpan(start, datetime.combine(end, time(23, 59, 59)) if ends_with_day else end))
+    return dates(DateTimeSpan(start, end))

@@ -79,13 +79,18 @@ class ReportView:
         return [self.conversion] if self.conversion in EVENT_NAMES else []
 
     @property
+    def moments(self) -> tuple[str, str]:
+        """Return the first and the last second, as they were typed."""
+        return _moment(self.start_date, "00:00:00"), _moment(self.end_date, "23:59:59")
+
+    @property
     def parameters(self) -> dict[str, str | list[str]]:
         """Return API report parameters."""
         values: dict[str, str | list[str]] = {
             "event_names": self.event_names,
             "period": self.period,
-            "start_date": _moment(self.start_date, "00:00:00"),
-            "end_date": _moment(self.end_date, "23:59:59"),
+            "start_date": self.moments[0],
+            "end_date": self.moments[1],
             "compare": self.compare,
             "attribution_model": self.attribution_model,
             "attribution_window": self.attribution_window,
