@@ -31,7 +31,7 @@ class Envelope(Struct, frozen=True):
 
 def build_mail(notice: Notice, base_url: str, envelope: Envelope) -> EmailMessage:
     """Return a notice as mail in plain text and simple HTML. Values cannot add headers, because they lose
-    their line breaks, and the marks of encoded words, in which the mail library would find others.
+    their line breaks. They also lose the marks of encoded words, which could contain other line breaks.
     """
     message = EmailMessage(policy=SMTP)
     name, address = read_sender(envelope.sender)

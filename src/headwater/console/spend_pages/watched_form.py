@@ -1,5 +1,5 @@
-"""Watch an address, or change a watched one. The fields are those of the API; the kind of address decides
-which secrets they include, and what is imported which settings.
+"""Watch an address, or change a watched one, with the API's fields. The kind of address decides about the
+secrets among them, the kind of import about the settings.
 """
 
 from __future__ import annotations

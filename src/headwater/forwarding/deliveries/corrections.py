@@ -78,8 +78,8 @@ async def correct_orders(connection: AsyncConnection, space_id: int, event_ids: 
 async def correct_ended(
     connection: AsyncConnection, destination: Destination, ended: Collection[DeliveryRecord]
 ) -> None:
-    """Queue what changed while a destination was told of orders, in the transaction that records its answer
-    or gives it up. If it refused what an order is still worth, it would refuse that again.
+    """Queue corrections of orders that changed during a destination's calls, in the transaction that records
+    its answer or gives it up. A refused amount that an order still has is not sent again.
     """
     if ended:
         values = {"space_id": destination.space_id, "ended": rows(ended)}

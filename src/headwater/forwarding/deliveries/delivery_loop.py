@@ -279,7 +279,7 @@ def _prepare(
 
 
 def _take_call(parts: Sequence[_Part], platform: Platform) -> tuple[Sequence[_Part], Sequence[_Part]]:
-    """Divide parts into those of one call, and the rest."""
+    """Return the parts of one call, and the rest."""
     if platform.corrections is not None and platform.corrections.are_separate:
         parts = sorted(parts, key=lambda part: part.pending.kind != parts[0].pending.kind)
         kind_count = sum(part.pending.kind == parts[0].pending.kind for part in parts)

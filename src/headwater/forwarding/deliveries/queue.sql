@@ -60,9 +60,9 @@ ORDER BY d.attempts, d.due_at, d.id
 LIMIT %(limit)s;
 
 -- name: record
--- Except deliveries that another process ended, unless the platform accepted an event that was deleted during
--- the call, which it can be told, or whose destination was removed. NULL keeps the status. The platform does not
--- have a refused conversion, so the next attempt may use another click, name or time.
+-- Deliveries that another process ended keep their status, with one exception: the platform accepted the event while
+-- the event was deleted, which a correction can report, or while the destination was removed. NULL keeps the status.
+-- The platform does not have a refused conversion, so the next attempt may use another click, name or time.
 UPDATE deliveries d
 SET status = coalesce(r.status, d.status), reason = r.reason, attempts = d.attempts + r.tried,
     due_at = coalesce(to_timestamp(r.due_at), d.due_at), error = r.error,

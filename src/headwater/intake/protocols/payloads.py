@@ -79,7 +79,7 @@ def read_currency(properties: Members) -> str | None:
 
 
 def read_order_id(properties: Members) -> str | None:
-    """Raise Invalid unless missing, blank or an id: without it, an order can't be told from its repeats."""
+    """Raise Invalid unless missing, blank or an id, because only the id shows that an order is a repeat."""
     value = properties.get("order_id")
     text = read_text(value)
     if text is None and value is not None and not (isinstance(value, str) and not value.strip()):
