@@ -393,13 +393,23 @@ def test_a_destination_that_does_not_send_does_not_ask(
     assert sending.read_delivery(delivery, "status") == "counted"
 
 
-def test_a_removed_destination_is_forgotten(sending: Sending, google: Verdicts) -> None:
-    (delivery,) = send(sending, "purchase")
-    destination = sending.read_delivery(delivery, "destination_id")
-
-    async def remove() -> None:
+def remove(sending: Sending, destination: int) -> None:
+    async def run() -> None:
         async with await psycopg.AsyncConnection.connect(sending.database_url) as connection:
             await remove_destination(connection, sending.space_id, destination)
 
-    asyncio.run(remove())
+    asyncio.run(run())
+
+
+def test_a_removed_destination_is_forgotten(sending: Sending, google: Verdicts) -> None:
+    (delivery,) = send(sending, "purchase")
+    remove(sending, sending.read_delivery(delivery, "destination_id"))
     assert (open_requests(sending), google.requested_ids) == ([], [])
+
+
+def test_a_destination_removed_meanwhile_retries_nothing(sending: Sending, google: Verdicts) -> None:
+    google.answers = [[group("FAILED", error("TOO_RECENT_CLICK", 0))]]
+    (delivery,) = send(sending, "purchase")
+    google.meanwhile = lambda: remove(sending, sending.read_delivery(delivery, "destination_id"))
+    later(sending)
+    assert (results(sending, [delivery]), open_requests(sending)) == ([("delivered", None)], [])

@@ -93,6 +93,8 @@ class VerdictReader:
             await leases.lock_leased(connection, self.lease)
             ended_ids = await self._schedule(connection, request, answer, current_time)
             ended_deliveries = await self._lock(connection, ended_ids)
+            # None have ended if the request went with its destination meanwhile: nothing could be sent again.
+            records = [record for record in records if record.id in ended_ids]
             written_records = await self._write(connection, request.id, records, current_time)
             await correct_ended(connection, destination, ended_deliveries)
             failpoint("forward_before_commit")
