@@ -13,11 +13,10 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 from psycopg import AsyncConnection
-from psycopg.rows import class_row
 
 from headwater.alerts.models import Judgement
 from headwater.alerts.rules import OF_COUNTS, Rule
-from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
+from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional, make_cursor
 
 queries = Queries(__name__, "history.sql")
 
@@ -112,9 +111,8 @@ class AlertHistory:
         self.steps: list[AlertStep] = []
 
     async def load(self, current_time: datetime) -> None:
-        cursor = self._connection.cursor(row_factory=class_row(StoredAlert))
         values = {"space_id": self._space_id, "lately": current_time - REOPEN_WITHIN, "most": MOST_ALERTS}
-        for alert in await fetch_all(cursor, queries["open"], values):
+        for alert in await fetch_all(make_cursor(self._connection, StoredAlert), queries["open"], values):
             self._alerts[alert.key] = alert
 
     @property
@@ -282,18 +280,16 @@ async def list_history(
     connection: AsyncConnection, space_id: int, *, is_open: bool, limit: int = MOST_ALERTS
 ) -> list[AlertRow]:
     """Return the newest first."""
-    cursor = connection.cursor(row_factory=class_row(AlertRow))
     values = {"space_id": space_id, "is_open": is_open, "most": limit}
-    return await fetch_all(cursor, queries["list"], values)
+    return await fetch_all(make_cursor(connection, AlertRow), queries["list"], values)
 
 
 async def list_steps(
     connection: AsyncConnection, space_id: int, ids: Sequence[int]
 ) -> dict[int, list[StepRow]]:
-    cursor = connection.cursor(row_factory=class_row(StepRow))
     values = {"space_id": space_id, "ids": list(ids), "most": MOST_STEPS}
     steps: dict[int, list[StepRow]] = {alert_id: [] for alert_id in ids}
-    for step in await fetch_all(cursor, queries["steps"], values):
+    for step in await fetch_all(make_cursor(connection, StepRow), queries["steps"], values):
         steps[step.alert_id].append(step)
     return steps
 

@@ -8,11 +8,10 @@ from typing import Any
 
 from msgspec import Struct
 from psycopg import AsyncConnection
-from psycopg.rows import class_row
 
 from headwater.alerts.rules import Rule
 from headwater.base.dates import format_day
-from headwater.database.queries import Queries, fetch_all
+from headwater.database.queries import Queries, fetch_all, make_cursor
 from headwater.spend.connections.remedies import find_remedy
 from headwater.spend.platforms import registry
 
@@ -49,9 +48,8 @@ class _Connection(Struct, frozen=True):
 
 
 async def list_spend_problems(connection: AsyncConnection, space_id: int) -> list[SpendProblem]:
-    cursor = connection.cursor(row_factory=class_row(_Connection))
     values = {"space_id": space_id, "missing": MISSING_AFTER, "late": LATE_AFTER}
-    rows = await fetch_all(cursor, queries["connections"], values)
+    rows = await fetch_all(make_cursor(connection, _Connection), queries["connections"], values)
     today = datetime.now(UTC).date()
     return [problem for row in rows for problem in _find_problems(row, today)]
 

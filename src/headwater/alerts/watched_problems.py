@@ -6,9 +6,8 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 from psycopg import AsyncConnection
-from psycopg.rows import class_row
 
-from headwater.database.queries import Queries, fetch_all
+from headwater.database.queries import Queries, fetch_all, make_cursor
 from headwater.intake.watched.faults import WatchFault
 from headwater.intake.watched.remedies import REMEDIES
 
@@ -43,6 +42,5 @@ class WatchedFileProblem(Struct, frozen=True):
 
 
 async def list_watched_file_problems(connection: AsyncConnection, space_id: int) -> list[WatchedFileProblem]:
-    cursor = connection.cursor(row_factory=class_row(WatchedFileProblem))
     values = {"space_id": space_id, "overdue": OVERDUE, "late": LATE_AFTER}
-    return await fetch_all(cursor, queries["failing"], values)
+    return await fetch_all(make_cursor(connection, WatchedFileProblem), queries["failing"], values)

@@ -13,7 +13,7 @@ from typing import Any, LiteralString, TypeVar, cast
 
 from msgspec import Struct
 from psycopg import AsyncConnection, AsyncCursor, AsyncRawCursor, Connection, Cursor
-from psycopg.rows import TupleRow
+from psycopg.rows import TupleRow, class_row
 from psycopg.sql import SQL, Composable, Composed
 
 Row = TypeVar("Row")
@@ -69,6 +69,11 @@ class Statement(Struct, frozen=True):
         cursor = AsyncRawCursor(connection)
         await cursor.execute(self.text, [values[name] for name in self.names], binary=True)
         return cursor
+
+
+def make_cursor(connection: AsyncConnection[Any], kind: type[Row]) -> AsyncCursor[Row]:
+    """Return a cursor that reads each row as an object of a class, its columns by the names of the fields."""
+    return connection.cursor(row_factory=class_row(kind))
 
 
 async def fetch_one(

@@ -9,9 +9,8 @@ from datetime import datetime, timedelta
 from typing import Literal, get_args
 
 from psycopg import AsyncConnection
-from psycopg.rows import class_row
 
-from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
+from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional, make_cursor
 from headwater.http.errors import Conflict, Invalid, require_found
 from headwater.spaces.secret_hash import hash_secret
 from headwater.spaces.settings_input import read_name
@@ -97,7 +96,7 @@ async def create_key(
     values |= {"key_hash": hash_secret(key), "hint": key[-4:], "made_by": made_by}
     values |= {"scopes": [scope for scope in SCOPES if scope in scopes]}
     values |= {"lifetime": limits.lifetime, "addresses": list(limits.addresses)}
-    cursor = connection.cursor(row_factory=class_row(ApiKey))
+    cursor = make_cursor(connection, ApiKey)
     await cursor.execute(queries["create"], values)
     stored_key = await cursor.fetchone()
     assert stored_key is not None
@@ -108,8 +107,7 @@ async def create_key(
 async def list_keys(connection: AsyncConnection, space_id: int) -> list[ApiKey]:
     """Include revoked keys, oldest first. Raises NotFound."""
     await fetch_space(connection, space_id)
-    cursor = connection.cursor(row_factory=class_row(ApiKey))
-    return await fetch_all(cursor, queries["list"], {"space_id": space_id})
+    return await fetch_all(make_cursor(connection, ApiKey), queries["list"], {"space_id": space_id})
 
 
 async def fetch_key_use(connection: AsyncConnection, space_id: int) -> tuple[int, datetime | None]:
@@ -143,7 +141,7 @@ async def restrict_key(
     connection: AsyncConnection, space_id: int, key_id: int, addresses: Sequence[str]
 ) -> ApiKey:
     """Allow a key only from these networks; empty: from all. Raises NotFound."""
-    cursor = connection.cursor(row_factory=class_row(ApiKey))
+    cursor = make_cursor(connection, ApiKey)
     values = {"space_id": space_id, "key_id": key_id, "addresses": list(addresses)}
     await cursor.execute(queries["restrict"], values)
     stored_key = require_found(await cursor.fetchone(), "API key")
@@ -153,7 +151,7 @@ async def restrict_key(
 
 async def revoke_key(connection: AsyncConnection, space_id: int, key_id: int) -> ApiKey:
     """Revoke a key when the transaction commits. Raises NotFound."""
-    cursor = connection.cursor(row_factory=class_row(ApiKey))
+    cursor = make_cursor(connection, ApiKey)
     await cursor.execute(queries["revoke"], {"space_id": space_id, "key_id": key_id})
     stored_key = require_found(await cursor.fetchone(), "API key")
     await announce_access(connection, space_id)

@@ -10,10 +10,9 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 from psycopg import AsyncConnection, Connection
-from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
-from headwater.database.queries import Queries, fetch_all
+from headwater.database.queries import Queries, fetch_all, make_cursor
 
 queries = Queries(__name__, "reclassifications.sql")
 
@@ -58,8 +57,7 @@ async def request_reclassification(connection: AsyncConnection, space_id: int, n
 
 
 async def list_reclassifications(connection: AsyncConnection, space_id: int) -> list[Reclassification]:
-    cursor = connection.cursor(row_factory=class_row(Reclassification))
-    return await fetch_all(cursor, queries["list"], {"space_id": space_id})
+    return await fetch_all(make_cursor(connection, Reclassification), queries["list"], {"space_id": space_id})
 
 
 async def list_reclassified_names(connection: AsyncConnection, space_id: int) -> list[Reclassification]:

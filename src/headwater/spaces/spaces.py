@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from psycopg import AsyncConnection, Connection
-from psycopg.rows import class_row
 
-from headwater.database.queries import Queries, fetch_one, fetch_optional
+from headwater.database.queries import Queries, fetch_one, fetch_optional, make_cursor
 from headwater.http.errors import Invalid, NotFound, require_found
 from headwater.spaces.locks import create_lock, lock_space
 from headwater.spaces.models import Space
@@ -45,7 +44,7 @@ _COLUMNS = (
 
 
 async def fetch_space(connection: AsyncConnection, space_id: int) -> Space:
-    cursor = connection.cursor(row_factory=class_row(Space))
+    cursor = make_cursor(connection, Space)
     await cursor.execute(queries["fetch"], {"space_id": space_id})
     return require_found(await cursor.fetchone(), "Space")
 

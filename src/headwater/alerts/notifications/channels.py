@@ -12,11 +12,10 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 from psycopg import AsyncConnection
-from psycopg.rows import class_row
 
 from headwater.alerts.rules import Rule
 from headwater.base.egress.client import LONGEST_URL
-from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
+from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional, make_cursor
 from headwater.http.errors import Invalid, NotFound
 from headwater.http.inputs.emails import MOST_DELIVERABLE, parse_written_email
 from headwater.spaces.encryption import KEY_BYTES, SealedColumn, Unsealable, seal, unseal
@@ -74,8 +73,9 @@ class NewChannel(Struct, frozen=True):
 
 
 async def list_channels(connection: AsyncConnection, space_id: int) -> list[AlertChannel]:
-    cursor = connection.cursor(row_factory=class_row(AlertChannel))
-    return await fetch_all(cursor, _LIST, {"space_id": space_id, "most": MOST_CHANNELS})
+    return await fetch_all(
+        make_cursor(connection, AlertChannel), _LIST, {"space_id": space_id, "most": MOST_CHANNELS}
+    )
 
 
 async def create_channel(
@@ -133,9 +133,8 @@ async def confirm_channel(connection: AsyncConnection, space_id: int, channel_id
 
 async def fetch_target(connection: AsyncConnection, space_id: int, channel_id: int) -> ChannelTarget | None:
     """Return None if the channel was removed."""
-    cursor = connection.cursor(row_factory=class_row(ChannelTarget))
     values = {"space_id": space_id, "id": channel_id}
-    return await fetch_optional(cursor, _FETCH, values)
+    return await fetch_optional(make_cursor(connection, ChannelTarget), _FETCH, values)
 
 
 async def channels_for(connection: AsyncConnection, space_id: int, rule: Rule) -> list[int]:

@@ -10,7 +10,6 @@ from uuid import UUID, uuid4
 import msgspec
 from msgspec import Struct
 from psycopg import AsyncConnection
-from psycopg.rows import class_row
 
 from headwater.alerts.history import AlertStep, StepKind
 from headwater.alerts.notifications.channels import channels_for
@@ -18,7 +17,7 @@ from headwater.alerts.notifications.models import Notice
 from headwater.alerts.rules import TEXTS
 from headwater.base.dates import format_day_and_time
 from headwater.database.jobs.due_spaces import DueSpaces
-from headwater.database.queries import Queries, fetch_all, fetch_optional
+from headwater.database.queries import Queries, fetch_all, fetch_optional, make_cursor
 from headwater.spaces.models import Space
 
 queries = Queries(__name__, "messages.sql")
@@ -99,12 +98,11 @@ def alert_notice(space: Space, step: AlertStep) -> Notice:
 async def claim(
     connection: AsyncConnection, space_id: int, current_time: datetime, lease: UUID
 ) -> list[ClaimedMessage]:
-    cursor = connection.cursor(row_factory=class_row(ClaimedMessage))
     values = {"space_id": space_id, "now": current_time, "lease": lease, "most": MOST_AT_ONCE}
     await connection.execute(
         queries["forget"], {"space_id": space_id, "before": current_time - KEEP_MESSAGES}
     )
-    return await fetch_all(cursor, queries["claim"], values)
+    return await fetch_all(make_cursor(connection, ClaimedMessage), queries["claim"], values)
 
 
 async def finish(
@@ -136,5 +134,6 @@ class Result(Struct, frozen=True):
 
 
 async def list_messages(connection: AsyncConnection, space_id: int, limit: int = 20) -> list[MessageRow]:
-    cursor = connection.cursor(row_factory=class_row(MessageRow))
-    return await fetch_all(cursor, queries["list"], {"space_id": space_id, "most": limit})
+    return await fetch_all(
+        make_cursor(connection, MessageRow), queries["list"], {"space_id": space_id, "most": limit}
+    )

@@ -6,11 +6,10 @@ from datetime import UTC, datetime, timedelta
 
 from msgspec import Struct
 from psycopg import AsyncConnection
-from psycopg.rows import class_row
 
 from headwater.alerts.quality.event_checks import read_orders
 from headwater.alerts.quality.models import OrderShares
-from headwater.database.queries import Queries, fetch_all, fetch_one
+from headwater.database.queries import Queries, fetch_all, fetch_one, make_cursor
 from headwater.forwarding.platforms import registry
 from headwater.http.inputs.timerange import TimeRange
 from headwater.spaces.models import Space
@@ -115,16 +114,12 @@ async def read_setup(connection: AsyncConnection, space: Space) -> Setup:
     }
     current_time = datetime.now(UTC)
     period = TimeRange(current_time - timedelta(days=SHARE_DAYS), current_time + timedelta(days=1))
-    cursor = connection.cursor(row_factory=class_row(SetupState))
     _, orders = await read_orders(connection, space, period)
-    state = await fetch_one(cursor, queries["state"], values)
-    keys = connection.cursor(row_factory=class_row(KeyState))
-    hosts = connection.cursor(row_factory=class_row(HostSeen))
-    destinations = connection.cursor(row_factory=class_row(DestinationState))
+    state = await fetch_one(make_cursor(connection, SetupState), queries["state"], values)
     return Setup(
         state,
-        await fetch_all(keys, queries["keys"], values),
-        await fetch_all(hosts, queries["hosts"], values),
+        await fetch_all(make_cursor(connection, KeyState), queries["keys"], values),
+        await fetch_all(make_cursor(connection, HostSeen), queries["hosts"], values),
         orders,
-        await fetch_all(destinations, queries["destinations"], values),
+        await fetch_all(make_cursor(connection, DestinationState), queries["destinations"], values),
     )

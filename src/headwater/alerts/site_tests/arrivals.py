@@ -7,10 +7,9 @@ from typing import Any
 
 from msgspec import Struct
 from psycopg import AsyncConnection
-from psycopg.rows import class_row
 
 from headwater.alerts.site_tests.models import Arrivals, ArrivedOrder, RepeatedOrder, SiteTest
-from headwater.database.queries import Queries, fetch_all, fetch_one
+from headwater.database.queries import Queries, fetch_all, fetch_one, make_cursor
 
 queries = Queries(__name__, "site_tests.sql")
 
@@ -43,24 +42,20 @@ async def read_arrivals(
         "most": MOST_COUNTED,
         "most_orders": MOST_ORDERS,
     }
-    cursor = connection.cursor(row_factory=class_row(_Visitor))
-    views = await fetch_one(cursor, queries["visitor"], values)
+    views = await fetch_one(make_cursor(connection, _Visitor), queries["visitor"], values)
     is_lost = test.probe is not None and test.probe.lost_between is not None
     counts_all = is_lost and not views.clicked
     contacts = views.other_contacts if counts_all else views.clicked_contacts
     values["contacts"] = contacts
-    identifier_cursor = connection.cursor(row_factory=class_row(_Known))
-    orders = connection.cursor(row_factory=class_row(ArrivedOrder))
-    repeated = connection.cursor(row_factory=class_row(RepeatedOrder))
-    visitor = await fetch_one(identifier_cursor, queries["known"], values)
+    visitor = await fetch_one(make_cursor(connection, _Known), queries["known"], values)
     (waiting_seconds,) = await fetch_one(connection, queries["waiting"], values)
     return Arrivals(
         page_views=views.others if counts_all else views.clicked,
         other_views=0 if counts_all else views.others,
         is_identified=visitor.is_identified,
         has_token=visitor.has_token,
-        orders=await fetch_all(orders, queries["orders"], values),
-        repeated=await fetch_all(repeated, queries["repeated"], values),
+        orders=await fetch_all(make_cursor(connection, ArrivedOrder), queries["orders"], values),
+        repeated=await fetch_all(make_cursor(connection, RepeatedOrder), queries["repeated"], values),
         waiting_seconds=waiting_seconds,
     )
 

@@ -9,13 +9,12 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 from psycopg import AsyncConnection
-from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
 from headwater.alerts.site_tests.arrivals import read_arrivals
 from headwater.alerts.site_tests.findings import judge
 from headwater.alerts.site_tests.models import PageProbe, SiteEvidence, SiteFacts, SiteTest, SiteVerdict
-from headwater.database.queries import Queries, fetch_optional
+from headwater.database.queries import Queries, fetch_optional, make_cursor
 from headwater.http.errors import Invalid
 from headwater.spaces.sites.origins import FORMS, OPAQUE, is_among, read_pasted_origins
 from headwater.spaces.sites.refusals import list_refusals
@@ -80,9 +79,8 @@ async def write_probe(
 
 
 async def fetch_test(connection: AsyncConnection, space_id: int, site_id: int) -> SiteTest | None:
-    cursor = connection.cursor(row_factory=class_row(_Row))
     values = {"space_id": space_id, "site_id": site_id}
-    row = await fetch_optional(cursor, queries["fetch"], values)
+    row = await fetch_optional(make_cursor(connection, _Row), queries["fetch"], values)
     if row is None:
         return None
     probe = None if row.probe is None else msgspec.convert(row.probe, PageProbe)

@@ -12,9 +12,8 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 from psycopg import AsyncConnection
-from psycopg.rows import class_row
 
-from headwater.database.queries import Queries, fetch_all, fetch_one
+from headwater.database.queries import Queries, fetch_all, fetch_one, make_cursor
 from headwater.forwarding.deliveries.reasons import REFUSAL_REASONS
 from headwater.forwarding.platforms.models import SkipReason
 from headwater.http.inputs.timerange import TimeRange, bind_zone
@@ -106,6 +105,5 @@ async def count_waiting(
 async def count_causes(connection: AsyncConnection, space_id: int, destination_id: int) -> list[Cause]:
     """Return the most frequent first."""
     values = {"space_id": space_id, "destination_id": destination_id, "most": MOST_COUNTED, "causes": _CAUSES}
-    cursor = connection.cursor(row_factory=class_row(Cause))
-    causes = await fetch_all(cursor, queries["causes"], values)
+    causes = await fetch_all(make_cursor(connection, Cause), queries["causes"], values)
     return sorted(causes, key=lambda cause: (-cause.number, cause.status, cause.reason or ""))

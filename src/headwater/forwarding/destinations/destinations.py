@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from psycopg import AsyncConnection
-from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
 from headwater.base.egress.access_tokens import TokenKeeper
 from headwater.base.settings import Settings
-from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
+from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional, make_cursor
 from headwater.forwarding.destinations import credentials
 from headwater.forwarding.destinations.credentials import DestinationColumns, open_secrets, seal_secrets
 from headwater.forwarding.destinations.inputs import DestinationChange, read_change
@@ -233,22 +232,23 @@ async def _set_status(
 
 
 async def _lock(connection: AsyncConnection, space_id: int, destination_id: int) -> DestinationColumns:
-    cursor = connection.cursor(row_factory=class_row(DestinationColumns))
     values = {"space_id": space_id, "destination_id": destination_id}
-    return require_found(await fetch_optional(cursor, queries["lock"], values), "Destination")
+    return require_found(
+        await fetch_optional(make_cursor(connection, DestinationColumns), queries["lock"], values),
+        "Destination",
+    )
 
 
 async def _read(
     connection: AsyncConnection, space_id: int, destination_id: int | None, most_counted: int | None
 ) -> list[DestinationRow]:
-    cursor = connection.cursor(row_factory=class_row(DestinationRow))
     values = {
         "space_id": space_id,
         "destination_id": destination_id,
         "statuses": list(DELIVERY_STATUSES),
         "most": MOST_COUNTED if most_counted is None else most_counted,
     }
-    return await fetch_all(cursor, queries["list"], values)
+    return await fetch_all(make_cursor(connection, DestinationRow), queries["list"], values)
 
 
 def _open_secrets(key: bytes, space_id: int, destination_id: int, sealed: bytes | None) -> dict[str, str]:

@@ -10,11 +10,10 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from psycopg import AsyncConnection
-from psycopg.rows import class_row
 
 from headwater.database.jobs.due_tasks import AccountKey
 from headwater.database.jobs.lease import LEASE, LeaseLostError
-from headwater.database.queries import Queries, fetch_optional
+from headwater.database.queries import Queries, fetch_optional, make_cursor
 from headwater.forwarding.destinations.credentials import DestinationColumns
 
 queries = Queries(__name__, "leases.sql")
@@ -54,8 +53,9 @@ async def keep_lease(
     connection: AsyncConnection, lease: DestinationLease, current_time: float
 ) -> LeasedDestination | None:
     """Return None if lost, or if sending must stop."""
-    cursor = connection.cursor(row_factory=class_row(LeasedDestination))
-    return await fetch_optional(cursor, queries["keep"], {**lease.values(), "now": current_time})
+    return await fetch_optional(
+        make_cursor(connection, LeasedDestination), queries["keep"], {**lease.values(), "now": current_time}
+    )
 
 
 async def renew_lease(connection: AsyncConnection, lease: DestinationLease) -> None:

@@ -14,9 +14,8 @@ from typing import Any
 
 from msgspec import Struct
 from psycopg import AsyncConnection, Connection
-from psycopg.rows import class_row
 
-from headwater.database.queries import Queries, fetch_optional
+from headwater.database.queries import Queries, fetch_optional, make_cursor
 from headwater.spaces.secret_hash import hash_secret
 
 queries = Queries(__name__, "authorization_codes.sql")
@@ -93,8 +92,7 @@ async def find_code(connection: AsyncConnection, code: str) -> tuple[int, str] |
 async def use_code(connection: AsyncConnection, code: str) -> AuthorizationGrant | None:
     """Return the grant of a code; None for an unknown or used one. Reuse revokes the first token."""
     values = {"code_hash": hash_secret(code)}
-    cursor = connection.cursor(row_factory=class_row(AuthorizationGrant))
-    grant = await fetch_optional(cursor, queries["use"], values)
+    grant = await fetch_optional(make_cursor(connection, AuthorizationGrant), queries["use"], values)
     if grant is None:
         await connection.execute(queries["revoke_token"], values)
     return grant

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from psycopg import AsyncConnection
-from psycopg.rows import class_row
 
-from headwater.database.queries import Queries, fetch_all, fetch_optional
+from headwater.database.queries import Queries, fetch_all, fetch_optional, make_cursor
 from headwater.http.errors import require_found
 from headwater.spaces.accounts.members import add_member
 from headwater.spaces.accounts.roles import Role
@@ -71,8 +70,7 @@ async def invite(
 
 async def list_invitations(connection: AsyncConnection, space_id: int) -> list[Invitation]:
     """Return open invitations, oldest first."""
-    cursor = connection.cursor(row_factory=class_row(Invitation))
-    return await fetch_all(cursor, queries["list"], {"space_id": space_id})
+    return await fetch_all(make_cursor(connection, Invitation), queries["list"], {"space_id": space_id})
 
 
 async def fetch_invitation(connection: AsyncConnection, space_id: int, invitation_id: int) -> Invitation:
@@ -90,15 +88,16 @@ async def revoke_invitation(connection: AsyncConnection, space_id: int, invitati
 
 async def find_offer(connection: AsyncConnection, token: str) -> InvitationOffer | None:
     """Return None for a used, revoked or expired link."""
-    cursor = connection.cursor(row_factory=class_row(InvitationOffer))
     values = {"token_hash": hash_secret(token)}
-    return await fetch_optional(cursor, queries["find"], values)
+    return await fetch_optional(make_cursor(connection, InvitationOffer), queries["find"], values)
 
 
 async def accept(connection: AsyncConnection, token: str, user_id: int) -> InvitationOffer:
     """Use the link for this user. Raises NotFound, and MemberRefused for a member."""
-    cursor = connection.cursor(row_factory=class_row(InvitationOffer))
     values = {"token_hash": hash_secret(token)}
-    offer = require_found(await fetch_optional(cursor, queries["accept"], values), "Invitation")
+    offer = require_found(
+        await fetch_optional(make_cursor(connection, InvitationOffer), queries["accept"], values),
+        "Invitation",
+    )
     await add_member(connection, offer.space_id, user_id, offer.role)
     return offer

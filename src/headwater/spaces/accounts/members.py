@@ -9,9 +9,8 @@ from datetime import datetime
 from enum import StrEnum
 
 from psycopg import AsyncConnection
-from psycopg.rows import class_row
 
-from headwater.database.queries import Queries, fetch_all, fetch_optional
+from headwater.database.queries import Queries, fetch_all, fetch_optional, make_cursor
 from headwater.http.errors import Conflict, NotFound
 from headwater.spaces.accounts.roles import Role
 from headwater.spaces.accounts.users import User
@@ -70,13 +69,11 @@ class SpaceMembership:
 
 async def list_members(connection: AsyncConnection, space_id: int) -> list[Member]:
     """Return the oldest first."""
-    cursor = connection.cursor(row_factory=class_row(Member))
-    return await fetch_all(cursor, queries["list"], {"space_id": space_id})
+    return await fetch_all(make_cursor(connection, Member), queries["list"], {"space_id": space_id})
 
 
 async def list_joined(connection: AsyncConnection, user_id: int) -> list[SpaceMembership]:
-    cursor = connection.cursor(row_factory=class_row(SpaceMembership))
-    return await fetch_all(cursor, queries["joined"], {"user_id": user_id})
+    return await fetch_all(make_cursor(connection, SpaceMembership), queries["joined"], {"user_id": user_id})
 
 
 async def list_password_context(connection: AsyncConnection, user: User) -> list[str]:
@@ -89,8 +86,7 @@ async def list_password_context(connection: AsyncConnection, user: User) -> list
 
 async def fetch_member(connection: AsyncConnection, space_id: int, user_id: int) -> Member | None:
     values = {"space_id": space_id, "user_id": user_id}
-    cursor = connection.cursor(row_factory=class_row(Member))
-    return await fetch_optional(cursor, queries["fetch"], values)
+    return await fetch_optional(make_cursor(connection, Member), queries["fetch"], values)
 
 
 async def add_member(connection: AsyncConnection, space_id: int, user_id: int, role: Role) -> None:

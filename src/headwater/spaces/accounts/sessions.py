@@ -9,9 +9,9 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 from msgspec import Struct
 from psycopg import AsyncConnection
-from psycopg.rows import class_row, dict_row
+from psycopg.rows import dict_row
 
-from headwater.database.queries import Queries, fetch_all, fetch_optional
+from headwater.database.queries import Queries, fetch_all, fetch_optional, make_cursor
 from headwater.spaces.accounts.users import User
 from headwater.spaces.secret_hash import hash_secret
 
@@ -121,16 +121,16 @@ async def hold_session(connection: AsyncConnection, session: Session) -> bool:
 
 
 async def list_sessions(connection: AsyncConnection, user_id: int) -> list[OpenSession]:
-    cursor = connection.cursor(row_factory=class_row(OpenSession))
     values = {"user_id": user_id, "idle": IDLE}
-    return await fetch_all(cursor, queries["list"], values)
+    return await fetch_all(make_cursor(connection, OpenSession), queries["list"], values)
 
 
 async def close_session(connection: AsyncConnection, user_id: int, session_id: int) -> ProviderSession:
     """Return how it began."""
-    cursor = connection.cursor(row_factory=class_row(ProviderSession))
     values = {"user_id": user_id, "session_id": session_id}
-    return await fetch_optional(cursor, queries["close"], values) or PASSWORD
+    return (
+        await fetch_optional(make_cursor(connection, ProviderSession), queries["close"], values) or PASSWORD
+    )
 
 
 async def note_factor(connection: AsyncConnection, token: str, moment: datetime) -> None:

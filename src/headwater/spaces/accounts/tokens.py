@@ -11,9 +11,9 @@ from typing import Literal
 
 from msgspec import Struct
 from psycopg import AsyncConnection
-from psycopg.rows import class_row, dict_row
+from psycopg.rows import dict_row
 
-from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
+from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional, make_cursor
 from headwater.http.errors import Conflict, NotFound
 from headwater.spaces.accounts.members import lock_members
 from headwater.spaces.accounts.roles import Role
@@ -141,8 +141,7 @@ async def list_tokens(connection: AsyncConnection, space_id: int) -> list[Stored
 
 async def list_own_tokens(connection: AsyncConnection, user_id: int) -> list[OwnToken]:
     """Return working tokens in all Spaces, by Space name."""
-    cursor = connection.cursor(row_factory=class_row(OwnToken))
-    return await fetch_all(cursor, queries["list_of_user"], {"user_id": user_id})
+    return await fetch_all(make_cursor(connection, OwnToken), queries["list_of_user"], {"user_id": user_id})
 
 
 async def fetch_token(connection: AsyncConnection, space_id: int, token_id: int) -> StoredToken:

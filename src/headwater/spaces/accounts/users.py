@@ -7,9 +7,8 @@ from datetime import datetime
 import msgspec
 from msgspec import Struct
 from psycopg import AsyncConnection
-from psycopg.rows import class_row
 
-from headwater.database.queries import Queries, fetch_all, fetch_optional
+from headwater.database.queries import Queries, fetch_all, fetch_optional, make_cursor
 from headwater.http.errors import Conflict, Invalid, require_found
 from headwater.http.inputs.emails import parse_written_email
 from headwater.http.inputs.fields import UNPRINTABLE
@@ -76,7 +75,7 @@ async def create_user(
         "password_hash": password_hash,
         "name": read_label("name", name) if name.strip() else "",
     }
-    cursor = connection.cursor(row_factory=class_row(User))
+    cursor = make_cursor(connection, User)
     await cursor.execute(queries["create"], values)
     user = await cursor.fetchone()
     if user is None:
@@ -90,13 +89,13 @@ async def find_user(connection: AsyncConnection, email: str) -> User | None:
         values = {"email": read_email(email)}
     except Invalid:
         return None
-    cursor = connection.cursor(row_factory=class_row(User))
-    return await fetch_optional(cursor, queries["find"], values)
+    return await fetch_optional(make_cursor(connection, User), queries["find"], values)
 
 
 async def fetch_user(connection: AsyncConnection, user_id: int) -> User:
-    cursor = connection.cursor(row_factory=class_row(User))
-    return require_found(await fetch_optional(cursor, queries["fetch"], {"user_id": user_id}), "User")
+    return require_found(
+        await fetch_optional(make_cursor(connection, User), queries["fetch"], {"user_id": user_id}), "User"
+    )
 
 
 async def any_user(connection: AsyncConnection) -> bool:

@@ -14,11 +14,10 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 from psycopg import AsyncConnection
-from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
 from headwater.database.jobs.duties import INSTALLATION
-from headwater.database.queries import Queries, fetch_all
+from headwater.database.queries import Queries, fetch_all, make_cursor
 from headwater.spaces.audit.kinds import Kind, RecordKind
 
 queries = Queries(__name__, "entries.sql")
@@ -132,9 +131,8 @@ async def list_entries(
     connection: AsyncConnection, space_id: int, search: AuditSearch, limit: int
 ) -> list[AuditEntry]:
     """Return entries of a Space, or of INSTALLATION, newest first."""
-    cursor = connection.cursor(row_factory=class_row(AuditEntry))
     values = {"space_id": space_id, "limit": limit, **msgspec.structs.asdict(search)}
-    return await fetch_all(cursor, queries["list"], values)
+    return await fetch_all(make_cursor(connection, AuditEntry), queries["list"], values)
 
 
 async def walk_entries(

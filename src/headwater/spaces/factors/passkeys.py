@@ -17,9 +17,8 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Struct
 from psycopg import AsyncConnection
-from psycopg.rows import class_row
 
-from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
+from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional, make_cursor
 from headwater.http.errors import Conflict
 from headwater.spaces.accounts.users import User, read_label
 from headwater.spaces.factors.factors import FactorReason, FactorRefused
@@ -195,8 +194,7 @@ async def use_passkey(
 
 
 async def list_passkeys(connection: AsyncConnection, user_id: int) -> list[Passkey]:
-    cursor = connection.cursor(row_factory=class_row(Passkey))
-    return await fetch_all(cursor, queries["list"], {"user_id": user_id})
+    return await fetch_all(make_cursor(connection, Passkey), queries["list"], {"user_id": user_id})
 
 
 async def any_passkey(connection: AsyncConnection) -> bool:
@@ -208,8 +206,9 @@ async def remove_passkey(connection: AsyncConnection, user_id: int, passkey_id: 
 
 
 async def _find_passkey(connection: AsyncConnection, credential_id: bytes) -> Passkey | None:
-    cursor = connection.cursor(row_factory=class_row(Passkey))
-    return await fetch_optional(cursor, queries["find"], {"credential_id": credential_id})
+    return await fetch_optional(
+        make_cursor(connection, Passkey), queries["find"], {"credential_id": credential_id}
+    )
 
 
 def _read_answer(answer: str) -> _Answer:

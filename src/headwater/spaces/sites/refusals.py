@@ -16,11 +16,10 @@ from typing import Any, NamedTuple
 import psycopg
 from msgspec import Struct
 from psycopg import AsyncConnection
-from psycopg.rows import class_row
 
 from headwater.base.background import BackgroundTask, repeat
 from headwater.database.pool import Database
-from headwater.database.queries import Queries, fetch_all
+from headwater.database.queries import Queries, fetch_all, make_cursor
 from headwater.spaces.sites.origins import covering_origins
 
 queries = Queries(__name__, "refusals.sql")
@@ -135,9 +134,8 @@ async def list_refusals(
     connection: AsyncConnection, space_id: int, site_id: int, since: datetime
 ) -> list[Refusal]:
     """Return the newest first."""
-    cursor = connection.cursor(row_factory=class_row(_Row))
     values = {"space_id": space_id, "site_id": site_id, "since": since}
-    rows = await fetch_all(cursor, queries["list"], values)
+    rows = await fetch_all(make_cursor(connection, _Row), queries["list"], values)
     return [Refusal(RefusalReason(row.reason), row.detail, row.noted_at) for row in rows]
 
 

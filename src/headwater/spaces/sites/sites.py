@@ -16,11 +16,10 @@ from typing import Any
 import structlog
 from msgspec import Struct
 from psycopg import AsyncConnection, Connection
-from psycopg.rows import class_row
 
 from headwater.database.bulk_values import rows
 from headwater.database.pool import Database
-from headwater.database.queries import Queries, fetch_all, fetch_optional
+from headwater.database.queries import Queries, fetch_all, fetch_optional, make_cursor
 from headwater.http.errors import Forbidden, Invalid, Unauthorized, require_found
 from headwater.http.rate_limits import RateLimit
 from headwater.http.refusal_log import log_refusal
@@ -105,15 +104,15 @@ async def create_site(
 async def list_sites(connection: AsyncConnection, space_id: int) -> list[Site]:
     """Include revoked sites, oldest first. Raises NotFound."""
     await fetch_space(connection, space_id)
-    cursor = connection.cursor(row_factory=class_row(Site))
-    return await fetch_all(cursor, queries["list"], {"space_id": space_id})
+    return await fetch_all(make_cursor(connection, Site), queries["list"], {"space_id": space_id})
 
 
 async def fetch_site(connection: AsyncConnection, space_id: int, site_id: int) -> Site:
     """Return a site, revoked or not. Raises NotFound."""
-    cursor = connection.cursor(row_factory=class_row(Site))
     values = {"space_id": space_id, "site_id": site_id}
-    return require_found(await fetch_optional(cursor, queries["fetch"], values), "Site")
+    return require_found(
+        await fetch_optional(make_cursor(connection, Site), queries["fetch"], values), "Site"
+    )
 
 
 class SiteChange(Struct, frozen=True):
@@ -187,8 +186,9 @@ async def _secret(connection: AsyncConnection, space_id: int, site_id: int) -> t
 
 
 async def _execute_for_site(connection: AsyncConnection, statement: str, values: dict[str, Any]) -> Site:
-    cursor = connection.cursor(row_factory=class_row(Site))
-    site = require_found(await fetch_optional(cursor, queries[statement], values), "Site")
+    site = require_found(
+        await fetch_optional(make_cursor(connection, Site), queries[statement], values), "Site"
+    )
     await announce_access(connection, values["space_id"])
     return site
 

@@ -9,11 +9,10 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 from psycopg import AsyncConnection
-from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
 from headwater.database.jobs.due_tasks import AccountKey
-from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
+from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional, make_cursor
 from headwater.http.errors import Invalid, NotFound, require_found
 from headwater.spaces.encryption import Unsealable
 from headwater.spaces.spaces import fetch_space
@@ -201,9 +200,8 @@ async def _lock(connection: AsyncConnection, row: AccountKey) -> tuple[str, dict
 
 
 async def _read(connection: AsyncConnection, space_id: int, connection_id: int | None) -> list[ConnectionRow]:
-    cursor = connection.cursor(row_factory=class_row(ConnectionRow))
     bound = {"space_id": space_id, "connection_id": connection_id}
-    return await fetch_all(cursor, queries["list"], bound)
+    return await fetch_all(make_cursor(connection, ConnectionRow), queries["list"], bound)
 
 
 async def _put_secrets(

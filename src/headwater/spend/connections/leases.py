@@ -11,11 +11,10 @@ from uuid import UUID, uuid4
 
 from msgspec import Struct
 from psycopg import AsyncConnection, Connection
-from psycopg.rows import class_row
 
 from headwater.database.jobs.due_tasks import AccountKey
 from headwater.database.jobs.lease import LEASE, LeaseLostError
-from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
+from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional, make_cursor
 from headwater.spaces.encryption import SealedColumn, seal_values, unseal_values
 from headwater.spend.platforms.platform import HELD_CAUSES, Fault, SpendAccount
 
@@ -73,8 +72,9 @@ async def take_lease(
 ) -> tuple[ConnectionLease, LeasedConnection] | None:
     """Return None if leased, not due or not active."""
     lease = ConnectionLease(key, uuid4())
-    cursor = connection.cursor(row_factory=class_row(LeasedConnection))
-    leased_connection = await fetch_optional(cursor, queries["take"], {**lease.values(), "now": current_time})
+    leased_connection = await fetch_optional(
+        make_cursor(connection, LeasedConnection), queries["take"], {**lease.values(), "now": current_time}
+    )
     return None if leased_connection is None else (lease, leased_connection)
 
 

@@ -15,14 +15,13 @@ import msgspec
 import structlog
 from msgspec import Struct, field
 from psycopg import AsyncConnection
-from psycopg.rows import class_row
 
 from headwater.base.egress.access_tokens import AccessTokens, HttpSender
 from headwater.base.failpoints import failpoint
 from headwater.database.jobs.due_tasks import AccountKey, next_turn, renewed_lease
 from headwater.database.jobs.lease import LeaseLostError
 from headwater.database.pool import Database
-from headwater.database.queries import Queries, fetch_all
+from headwater.database.queries import Queries, fetch_all, make_cursor
 from headwater.spaces.encryption import Unsealable
 from headwater.spend.connections import leases, schedule
 from headwater.spend.connections.comparison import StoredRow, choose_rows
@@ -232,7 +231,6 @@ async def store_rows(
     of stored rows.
     """
     days, rows, as_of = pulled
-    cursor = connection.cursor(row_factory=class_row(StoredRow))
     bound: dict[str, int | str | date] = {
         "space_id": key.space_id,
         "first_day": days.first,
@@ -240,7 +238,7 @@ async def store_rows(
         "platform": source[0],
         "account_id": source[1],
     }
-    stored_rows = await fetch_all(cursor, _STORED_ROWS, bound)
+    stored_rows = await fetch_all(make_cursor(connection, StoredRow), _STORED_ROWS, bound)
     chosen_rows = choose_rows(source, stored_rows, rows)
     for start in range(0, len(chosen_rows), MOST_ROWS_STORED):
         await put_pulled(connection, key.space_id, chosen_rows[start : start + MOST_ROWS_STORED], as_of)

@@ -9,9 +9,8 @@ from decimal import Decimal
 
 from msgspec import Struct
 from psycopg import AsyncConnection
-from psycopg.rows import class_row
 
-from headwater.database.queries import Queries, fetch_all, fetch_one
+from headwater.database.queries import Queries, fetch_all, fetch_one, make_cursor
 
 queries = Queries(__name__, "reconciliation.sql")
 
@@ -41,7 +40,6 @@ async def read_campaign_gaps(
     """Return the campaigns of an account (`source`: the platform and the account) without visits, the
     costliest first.
     """
-    cursor = connection.cursor(row_factory=class_row(CampaignGap))
     bound = {
         "space_id": space_id,
         "platform": source[0],
@@ -50,7 +48,7 @@ async def read_campaign_gaps(
         "last_day": days[1],
         "most": MOST_GAPS,
     }
-    return await fetch_all(cursor, queries["campaign_gaps"], bound)
+    return await fetch_all(make_cursor(connection, CampaignGap), queries["campaign_gaps"], bound)
 
 
 async def read_unassigned_spend(
