@@ -28,7 +28,6 @@ NOT_FIELDS: dict[str, str] = {
     "base/egress/": "answers of other services, and the key file of a service account",
     "forwarding/platforms/": "answers of other services",
     "spend/platforms/": "likewise",
-    "spend/connections/inputs.py": "settings are checked against the platform's model",
     "assistants/mcp/protocol_messages.py": "messages of the protocol, before a tool is called",
     "assistants/oauth/clients.py": "clients' metadata, refused in the protocol's own codes",
     "assistants/oauth/client_metadata.py": "documents of other servers",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from headwater.events.accepted import EVENT_NAMES
@@ -14,10 +14,13 @@ from headwater.http.errors import Errors, Invalid, join_rules
 from headwater.http.inputs.account_settings import (
     ACCOUNT_FIELDS,
     LONGEST_NAME,
+    AccountChange,
+    find_kind,
     read_account,
     read_object_of,
     read_settings,
     refuse_unknown,
+    select_changed,
 )
 from headwater.http.inputs.fields import UNPRINTABLE
 
@@ -25,29 +28,15 @@ FIELDS = (*ACCOUNT_FIELDS, "event_names", "all_events")
 
 
 @dataclass(frozen=True)
-class DestinationChange:
-    """None keeps the current value."""
-
-    name: str | None = None
-    settings: dict[str, Any] | None = None
-    """All settings."""
-    secrets: dict[str, str | None] | None = field(default=None, repr=False)
-    """Changed secrets; None removes one."""
+class DestinationChange(AccountChange):
     event_names: dict[str, str | None] | None = None
     """All own names."""
     all_events: bool | None = None
 
 
-def find_platform(name: object) -> Platform:
-    """Raise Invalid for bad input."""
-    if not isinstance(name, str) or name not in registry.PLATFORMS:
-        raise Invalid.of("platform", f"must be one of {', '.join(registry.PLATFORMS)}.")
-    return registry.PLATFORMS[name]
-
-
 def read_new(body: Mapping[str, Any], *, as_text: bool = False) -> tuple[Platform, DestinationChange]:
     """Convert typed values with `as_text`. Raises Invalid."""
-    platform = find_platform(body.get("platform"))
+    platform = find_kind(registry.PLATFORMS, body.get("platform"))
     members: dict[str, Any] = {"name": platform.title, "all_events": False}
     members |= {name: {} for name in ("settings", "secrets", "event_names")}
     members |= {name: body[name] for name in FIELDS if name in body}
@@ -58,10 +47,7 @@ def read_change(
     platform: Platform, body: Mapping[str, Any], current_secrets: Mapping[str, str], *, as_text: bool = False
 ) -> DestinationChange:
     """Raise Invalid for bad input."""
-    members = {name: body[name] for name in FIELDS if name in body}
-    if not members:
-        raise Invalid.of("body", f"must have at least one of {', '.join(FIELDS)}.")
-    return _read(platform, members, current_secrets, as_text=as_text)
+    return _read(platform, select_changed(body, FIELDS), current_secrets, as_text=as_text)
 
 
 def settings_problems(platform: Platform, settings: dict[str, Any]) -> str:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from typing import Annotated, Any, cast
+from dataclasses import dataclass, field
+from typing import Annotated, Any, TypeVar, cast
 
 import msgspec
 from msgspec import Meta, inspect
 
-from headwater.http.errors import Errors
+from headwater.http.errors import Errors, Invalid
 from headwater.http.inputs.account_kinds import VERSION, AccountKind
 from headwater.http.inputs.fields import UNPRINTABLE, Schema
 
@@ -60,6 +61,34 @@ TokenUrl = Annotated[str, URL] | None
 
 
 ACCOUNT_FIELDS = ("name", "settings", "secrets")
+
+Kind = TypeVar("Kind", bound=AccountKind)
+
+
+@dataclass(frozen=True)
+class AccountChange:
+    """None keeps the current value."""
+
+    name: str | None = None
+    settings: dict[str, Any] | None = None
+    """All settings."""
+    secrets: dict[str, str | None] | None = field(default=None, repr=False)
+    """Changed secrets; None removes one."""
+
+
+def find_kind(kinds: Mapping[str, Kind], platform: object) -> Kind:
+    """Raise Invalid for bad input."""
+    if not isinstance(platform, str) or platform not in kinds:
+        raise Invalid.of("platform", f"must be one of {', '.join(kinds)}.")
+    return kinds[platform]
+
+
+def select_changed(body: Mapping[str, Any], fields: Collection[str]) -> dict[str, Any]:
+    """Return the given ones of `fields`. Raises Invalid without any."""
+    members = {name: body[name] for name in fields if name in body}
+    if not members:
+        raise Invalid.of("body", f"must have at least one of {', '.join(fields)}.")
+    return members
 
 
 def read_account(

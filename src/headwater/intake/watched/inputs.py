@@ -10,6 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from headwater.http.errors import Errors, Invalid
+from headwater.http.inputs.account_schemas import describe_change
 from headwater.http.inputs.account_settings import (
     LONGEST_NAME,
     read_name,
@@ -214,14 +215,7 @@ _CHANGEABLE: dict[str, Schema] = {
     "settings": _describe_settings(),
     "secrets": _describe_secrets(),
 }
-BODY_OF_CHANGE: Schema = body(
-    {
-        "type": "object",
-        "minProperties": 1,
-        "properties": _CHANGEABLE,
-        "anyOf": [{"required": [name]} for name in _CHANGEABLE],
-    }
-)
+BODY_OF_CHANGE = describe_change(_CHANGEABLE)
 BODY: Schema = body(
     {
         "type": "object",
