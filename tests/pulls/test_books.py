@@ -275,13 +275,6 @@ def make_row(cell: tuple[int, str], amount: int) -> SpendRow:
     )  # fmt: skip
 
 
-def store(row: SpendRow, *, is_complete: bool) -> StoredRow:
-    return StoredRow(
-        row.date, row.key(), row.campaign_id, "", "", "", row.currency, row.amount, row.impressions,
-        row.clicks, None, None, None, is_complete,
-    )  # fmt: skip
-
-
 @settings(max_examples=200, deadline=None)
 @given(st.dictionaries(CELLS, st.tuples(AMOUNTS, st.booleans())), st.lists(st.tuples(CELLS, AMOUNTS)))
 def test_what_is_stored_of_a_pull(
@@ -289,10 +282,9 @@ def test_what_is_stored_of_a_pull(
 ) -> None:
     """After a pull, the ledger has the pulled amounts: the last one of each row, and 0 for missing rows."""
     stored_rows = [
-        store(make_row(cell, amount), is_complete=is_complete)
-        for cell, (amount, is_complete) in former_rows.items()
+        StoredRow(make_row(cell, amount), is_complete) for cell, (amount, is_complete) in former_rows.items()
     ]
-    rows = choose_rows(SOURCE, stored_rows, [make_row(*row) for row in pulled])
+    rows = choose_rows(stored_rows, [make_row(*row) for row in pulled])
     latest = dict(pulled)
     after = {cell: amount for cell, (amount, _) in former_rows.items()}
     for row in rows:

@@ -21,7 +21,7 @@ from headwater.base.failpoints import failpoint
 from headwater.database.jobs.due_tasks import AccountKey, next_turn, renewed_lease
 from headwater.database.jobs.lease import LeaseLostError
 from headwater.database.pool import Database
-from headwater.database.queries import Queries, fetch_all, make_cursor
+from headwater.database.queries import Queries, fetch_all
 from headwater.spaces.encryption import Unsealable
 from headwater.spend.connections import leases, schedule
 from headwater.spend.connections.comparison import StoredRow, choose_rows
@@ -238,8 +238,9 @@ async def store_rows(
         "platform": source[0],
         "account_id": source[1],
     }
-    stored_rows = await fetch_all(make_cursor(connection, StoredRow), _STORED_ROWS, bound)
-    chosen_rows = choose_rows(source, stored_rows, rows)
+    ledger_rows = await fetch_all(connection, _STORED_ROWS, bound)
+    stored_rows = [StoredRow(SpendRow(*columns), is_complete) for *columns, is_complete in ledger_rows]
+    chosen_rows = choose_rows(stored_rows, rows)
     for start in range(0, len(chosen_rows), MOST_ROWS_STORED):
         await put_pulled(connection, key.space_id, chosen_rows[start : start + MOST_ROWS_STORED], as_of)
     await put_row_names(connection, key.space_id, rows)  # a renamed campaign may have the same figures
