@@ -19,6 +19,7 @@ REFRESHING = ("client_id", "client_secret", "refresh_token")
 """The secrets that request an access token."""
 SERVICE_ACCOUNT = "service_account_json"
 GOOGLE_TOKEN_URL = "https://oauth2.googleapis.com/token"  # noqa: S105 - an address
+LINKEDIN_TOKEN_URL = "https://www.linkedin.com/oauth/v2/accessToken"  # noqa: S105 - an address
 GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 """For assertions of service accounts."""
 ASSERTION_SECONDS = 3600
@@ -91,6 +92,20 @@ def make_google_call(url: str, secrets: Mapping[str, str], scope: str, current_t
         return make_refresh_call(url, secrets)
     assertion = sign_assertion(secrets[SERVICE_ACCOUNT], scope, GOOGLE_TOKEN_URL, int(current_time))
     return make_form_call(url, grant_type=GRANT, assertion=assertion)
+
+
+def find_linkedin_problem(secrets: Mapping[str, str]) -> str | None:
+    """Check the secrets of a user at LinkedIn, for the operator."""
+    if can_refresh(secrets) or (secrets.get("access_token") and not secrets.get("refresh_token")):
+        return None
+    return "Give access_token, or all of client_id, client_secret and refresh_token."
+
+
+def make_linkedin_call(url: str, secrets: Mapping[str, str]) -> EgressRequest | None:
+    """Request a token of a user at LinkedIn; None if the secrets have it. Raises ValueError for bad ones."""
+    if problem := find_linkedin_problem(secrets):
+        raise ValueError(problem)
+    return make_refresh_call(url, secrets) if secrets.get("refresh_token") else None
 
 
 def sign_assertion(key_file: str, scope: str, audience: str, current_time: int) -> str:

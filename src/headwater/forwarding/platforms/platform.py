@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Literal
 import msgspec
 
 from headwater.base.egress.models import EgressRequest, EgressResponse
-from headwater.base.egress.oauth import IssuedToken, TokenError, read_token
 from headwater.base.masking import mask_fields
 from headwater.events.accepted import CUSTOM_NAMES
 from headwater.forwarding.platforms.consent import is_refused
@@ -18,7 +17,7 @@ from headwater.forwarding.platforms.models import ClickCredit, Conversion, Desti
 from headwater.forwarding.platforms.payload_parts import count_within, lacks_currency
 from headwater.forwarding.platforms.settings import ConsentSettings
 from headwater.forwarding.platforms.verdicts import ReasonMeaning, VerdictAnswer, VerdictsPending
-from headwater.http.inputs.account_kinds import AccountKind
+from headwater.http.inputs.account_kinds import ApiKind
 
 DAY = 86_400.0
 
@@ -61,13 +60,11 @@ class CreditReports:
     """Whether a sale is sent as its credits alone. Otherwise they refer to the conversion."""
 
 
-class Platform(AccountKind, ABC):
+class Platform(ApiKind, ABC):
     """A server-side conversion API, one stateless instance per folder. Its name is also in
     HEADWATER_<NAME>_URL.
     """
 
-    url: ClassVar[str]
-    """The default origin of its API."""
     sources: ClassVar[frozenset[str]]
     """Built-in sources whose credited events it receives."""
     limits: ClassVar[Limits]
@@ -181,9 +178,6 @@ class Platform(AccountKind, ABC):
     def token_request(self, destination: Destination, current_time: float) -> EgressRequest | None:
         """Return None if not needed. Raises ValueError for the operator."""
         return None
-
-    def read_token(self, answer: EgressResponse) -> IssuedToken | TokenError:
-        return read_token(answer)
 
     def test_event_problem(self, destination: Destination) -> str | None:
         """Explain why a test event is impossible or would count, for the operator."""

@@ -8,8 +8,12 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from types import ModuleType
 from typing import Any, ClassVar, TypeVar
+from urllib.parse import urlsplit
 
 import msgspec
+
+from headwater.base.egress.models import EgressResponse
+from headwater.base.egress.oauth import IssuedToken, TokenError, read_token
 
 VERSION = "api_version"
 """The setting for the version of a platform's API. It is only stored if an owner chose one, so that other
@@ -41,6 +45,22 @@ class AccountKind:
     def secrets_problem(self, secrets: Mapping[str, str]) -> str | None:
         """Check the secrets as a whole, for the operator."""
         return None
+
+
+class ApiKind(AccountKind):
+    """A platform whose API is called for an account."""
+
+    url: ClassVar[str]
+    """The default origin of its API."""
+
+    def address(self, origin: str, default: str) -> str:
+        """Return a URL of another host of the platform. If the operator overrides the origin, every host
+        is on it.
+        """
+        return default if origin == self.url else origin + urlsplit(default).path
+
+    def read_token(self, answer: EgressResponse) -> IssuedToken | TokenError:
+        return read_token(answer)
 
 
 Kind = TypeVar("Kind", bound=AccountKind)

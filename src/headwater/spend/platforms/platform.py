@@ -18,15 +18,13 @@ from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
 from typing import Any, ClassVar, NamedTuple, TypeVar
-from urllib.parse import urlsplit
 
 import msgspec
 
 from headwater.base.egress.answers import is_temporary, join_error_texts, read_object, read_wait, succeeded
 from headwater.base.egress.calls import bearer
 from headwater.base.egress.models import EgressRequest, EgressResponse
-from headwater.base.egress.oauth import IssuedToken, TokenError, read_token
-from headwater.http.inputs.account_kinds import AccountKind
+from headwater.http.inputs.account_kinds import ApiKind
 from headwater.spend.models import SpendRow
 
 Result = TypeVar("Result")
@@ -151,13 +149,11 @@ class PullLimits:
     """Of an answer."""
 
 
-class SpendPlatform(AccountKind, ABC):
+class SpendPlatform(ApiKind, ABC):
     """An ad platform's reporting API. Its name is the platform's in the ledger, and in
     HEADWATER_<NAME>_SPEND_URL.
     """
 
-    url: ClassVar[str]
-    """The default origin of its API."""
     limits: ClassVar[PullLimits] = PullLimits()
     levels: ClassVar[tuple[Level, ...]] = (Level.AD, Level.CAMPAIGN)
     """Campaigns come last: later figures are not lower, and a campaign is never below its ads."""
@@ -168,18 +164,9 @@ class SpendPlatform(AccountKind, ABC):
     gaps: ClassVar[str] = ""
     """Spend that its API doesn't report, in a sentence for owners."""
 
-    def address(self, credentials: Credentials, default: str) -> str:
-        """Return a URL of another host of the platform. If the operator overrides the origin, every host
-        is on it.
-        """
-        return default if credentials.url == self.url else credentials.url + urlsplit(default).path
-
     def token_request(self, account: Credentials, current_time: float) -> EgressRequest | None:
         """Return None if not needed. Raises ValueError for the operator."""
         return None
-
-    def read_token(self, answer: EgressResponse) -> IssuedToken | TokenError:
-        return read_token(answer)
 
     def authorize(self, request: EgressRequest, credentials: Credentials) -> EgressRequest:
         """Return a request with its token and other common headers."""

@@ -15,10 +15,10 @@ import msgspec
 
 from headwater.base.egress.calls import bearer, make_json_call
 from headwater.base.egress.models import EgressRequest, EgressResponse
-from headwater.base.egress.oauth import find_google_problem
+from headwater.base.egress.oauth import GOOGLE_TOKEN_URL, find_google_problem, make_google_call
 from headwater.forwarding.platforms.amounts import as_number
 from headwater.forwarding.platforms.consent import is_refused
-from headwater.forwarding.platforms.google import token, verdict_reasons, verdicts
+from headwater.forwarding.platforms.google import verdict_reasons, verdicts
 from headwater.forwarding.platforms.google.responses import classify
 from headwater.forwarding.platforms.google.settings import GoogleSettings
 from headwater.forwarding.platforms.identifiers import google_email, hash_in_form, phone_with_plus
@@ -30,6 +30,7 @@ from headwater.forwarding.platforms.verdicts import VerdictAnswer
 MOST_ACTIONS = 10
 """Per call."""
 
+_SCOPE = "https://www.googleapis.com/auth/datamanager"
 _CLICK_IDS = ("gclid", "gbraid", "wbraid")
 _SECRETS = {
     "service_account_json": "JSON key file of a service account: Google Cloud, IAM, Service accounts, Keys.",
@@ -44,7 +45,7 @@ class Google(Platform):
 
     name = "google"
     title = "Google Ads"
-    url = token.URL
+    url = "https://datamanager.googleapis.com"
     sources = frozenset({"google_ads", "youtube_ads"})
     settings = GoogleSettings
     secrets = _SECRETS
@@ -141,7 +142,9 @@ class Google(Platform):
         return verdicts.read_verdicts(answer, parts)
 
     def token_request(self, destination: Destination, current_time: float) -> EgressRequest:
-        return token.request(destination, current_time)
+        settings: GoogleSettings = destination.settings
+        url = settings.token_url or self.address(destination.url, GOOGLE_TOKEN_URL)
+        return make_google_call(url, destination.secrets, _SCOPE, current_time)
 
     def secrets_problem(self, secrets: Mapping[str, str]) -> str | None:
         return find_google_problem(secrets)

@@ -7,9 +7,9 @@ from typing import Any
 
 from headwater.base.egress.calls import bearer, make_json_call
 from headwater.base.egress.models import EgressRequest, EgressResponse
+from headwater.base.egress.oauth import LINKEDIN_TOKEN_URL, find_linkedin_problem, make_linkedin_call
 from headwater.forwarding.platforms.amounts import as_text
 from headwater.forwarding.platforms.identifiers import hash_in_form, plain_email, plain_external_id
-from headwater.forwarding.platforms.linkedin import token
 from headwater.forwarding.platforms.linkedin.responses import classify
 from headwater.forwarding.platforms.linkedin.settings import LinkedInSettings
 from headwater.forwarding.platforms.models import Conversion, Destination, SkipReason, Verdict
@@ -34,7 +34,7 @@ class LinkedIn(Platform):
     name = "linkedin"
     title = "LinkedIn Ads"
     has_test_mode = False
-    url = token.URL
+    url = "https://api.linkedin.com"
     sources = frozenset({"linkedin_ads"})
     settings = LinkedInSettings
     secrets = _SECRETS
@@ -80,10 +80,12 @@ class LinkedIn(Platform):
         return classify(answer, count)
 
     def token_request(self, destination: Destination, current_time: float) -> EgressRequest | None:
-        return token.request(destination)
+        settings: LinkedInSettings = destination.settings
+        url = settings.token_url or self.address(destination.url, LINKEDIN_TOKEN_URL)
+        return make_linkedin_call(url, destination.secrets)
 
     def secrets_problem(self, secrets: Mapping[str, str]) -> str | None:
-        return token.secrets_problem(secrets)
+        return find_linkedin_problem(secrets)
 
 
 def _make_user_ids(conversion: Conversion) -> list[dict[str, str]]:

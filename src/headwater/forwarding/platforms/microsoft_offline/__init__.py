@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
-from urllib.parse import urlsplit
 
 from headwater.attribution.models import MODELS
 from headwater.base.egress import microsoft_ads
@@ -119,8 +118,7 @@ class MicrosoftOffline(Platform):
         return classify(answer, count)
 
     def token_request(self, destination: Destination, current_time: float) -> EgressRequest:
-        default = microsoft_ads.TOKEN_URL
-        url = default if destination.url == self.url else destination.url + urlsplit(default).path
+        url = self.address(destination.url, microsoft_ads.TOKEN_URL)
         return microsoft_ads.make_token_call(url, destination.secrets)
 
 

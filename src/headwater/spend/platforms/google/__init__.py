@@ -126,7 +126,7 @@ class GoogleSpend(SpendPlatform):
         return find_google_problem(secrets)
 
     def token_request(self, account: Credentials, current_time: float) -> EgressRequest:
-        url = self.address(account, GOOGLE_TOKEN_URL)
+        url = self.address(account.url, GOOGLE_TOKEN_URL)
         return make_google_call(url, account.secrets, _SCOPE, current_time)
 
     def authorize(self, request: EgressRequest, credentials: Credentials) -> EgressRequest:

@@ -17,7 +17,7 @@ from msgspec import Meta
 
 from headwater.base.egress.answers import get_nested, objects, succeeded
 from headwater.base.egress.models import EgressRequest, EgressResponse
-from headwater.base.egress.oauth import can_refresh, make_refresh_call
+from headwater.base.egress.oauth import LINKEDIN_TOKEN_URL, find_linkedin_problem, make_linkedin_call
 from headwater.http.inputs.account_kinds import AccountSettings
 from headwater.http.inputs.account_settings import digits, matching
 from headwater.spend.models import SpendRow
@@ -45,7 +45,6 @@ from headwater.spend.platforms.rows import (
     read_name,
 )
 
-_TOKEN_URL = "https://www.linkedin.com/oauth/v2/accessToken"  # noqa: S105 - an address
 _FIELDS = "costInLocalCurrency,impressions,clicks,externalWebsiteConversions,conversionValueInLocalCurrency"
 _PIVOTS = {Level.CAMPAIGN: "CAMPAIGN_GROUP", Level.AD: "CREATIVE"}
 _GROUP_STATES = "ACTIVE,PAUSED,ARCHIVED,CANCELED,DRAFT,PENDING_DELETION,REMOVED"
@@ -86,14 +85,10 @@ class LinkedInSpend(SpendPlatform):
     limits = PullLimits(days=30, window=30)
 
     def secrets_problem(self, secrets: Mapping[str, str]) -> str | None:
-        if can_refresh(secrets) or (secrets.get("access_token") and not secrets.get("refresh_token")):
-            return None
-        return "Give access_token, or all of client_id, client_secret and refresh_token."
+        return find_linkedin_problem(secrets)
 
     def token_request(self, account: Credentials, current_time: float) -> EgressRequest | None:
-        if not can_refresh(account.secrets):
-            return None
-        return make_refresh_call(self.address(account, _TOKEN_URL), account.secrets)
+        return make_linkedin_call(self.address(account.url, LINKEDIN_TOKEN_URL), account.secrets)
 
     def authorize(self, request: EgressRequest, credentials: Credentials) -> EgressRequest:
         authorized = super().authorize(request, credentials)

@@ -107,7 +107,9 @@ class MicrosoftSpend(SpendPlatform):
     limits = PullLimits(days=30, window=30)
 
     def token_request(self, account: Credentials, current_time: float) -> EgressRequest:
-        return microsoft_ads.make_token_call(self.address(account, microsoft_ads.TOKEN_URL), account.secrets)
+        return microsoft_ads.make_token_call(
+            self.address(account.url, microsoft_ads.TOKEN_URL), account.secrets
+        )
 
     def authorize(self, request: EgressRequest, credentials: Credentials) -> EgressRequest:
         if request.method == "GET":  # a download is at another company's address, which is signed
@@ -143,7 +145,7 @@ class MicrosoftSpend(SpendPlatform):
         settings: MicrosoftSpendSettings = credentials.settings
         url = f"{_ACCOUNTS_URL}/CustomerManagement/{settings.api_version}/Account/Query"
         question = {"AccountId": int(settings.account_id)}
-        body = yield make_json_call(self.address(credentials, url), question)
+        body = yield make_json_call(self.address(credentials.url, url), question)
         account = body["Account"]
         zone = _ZONES.get(account.get("TimeZone"))
         return make_account(settings.account_id, account.get("Name"), account["CurrencyCode"], zone)

@@ -75,7 +75,7 @@ class RedditSpend(SpendPlatform):
     def token_request(self, account: Credentials, current_time: float) -> EgressRequest:
         secrets = account.secrets
         return make_client_call(
-            self.address(account, _TOKEN_URL),
+            self.address(account.url, _TOKEN_URL),
             (secrets["client_id"], secrets["client_secret"]),
             grant_type="refresh_token",
             refresh_token=secrets["refresh_token"],

@@ -73,7 +73,7 @@ class SnapchatSpend(SpendPlatform):
     limits = PullLimits(days=30, window=28, page_sizes=(1000, 200))
 
     def token_request(self, account: Credentials, current_time: float) -> EgressRequest:
-        return make_refresh_call(self.address(account, _TOKEN_URL), account.secrets)
+        return make_refresh_call(self.address(account.url, _TOKEN_URL), account.secrets)
 
     def find_fault(self, answer: EgressResponse, body: dict[str, Any]) -> Fault | None:
         words = body.get("debug_message") or body.get("display_message"), body.get("error_code")
