@@ -6,9 +6,10 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from psycopg import AsyncConnection
+from psycopg.sql import Composed
 
 from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional, make_cursor
 from headwater.http.errors import Conflict, Invalid, require_found
@@ -17,6 +18,9 @@ from headwater.spaces.settings_input import read_name
 from headwater.spaces.spaces import announce_access, fetch_space
 
 queries = Queries(__name__, "keys.sql")
+_LIST, _CREATE, _RESTRICT, _REVOKE = (
+    queries[name].format(columns=queries["columns"]) for name in ("list", "create", "restrict", "revoke")
+)
 
 PREFIX = "trk_sk_"
 Scope = Literal[
@@ -96,18 +100,13 @@ async def create_key(
     values |= {"key_hash": hash_secret(key), "hint": key[-4:], "made_by": made_by}
     values |= {"scopes": [scope for scope in SCOPES if scope in scopes]}
     values |= {"lifetime": limits.lifetime, "addresses": list(limits.addresses)}
-    cursor = make_cursor(connection, ApiKey)
-    await cursor.execute(queries["create"], values)
-    stored_key = await cursor.fetchone()
-    assert stored_key is not None
-    await announce_access(connection, space_id)
-    return key, stored_key
+    return key, await _execute_for_key(connection, _CREATE, values)
 
 
 async def list_keys(connection: AsyncConnection, space_id: int) -> list[ApiKey]:
     """Include revoked keys, oldest first. Raises NotFound."""
     await fetch_space(connection, space_id)
-    return await fetch_all(make_cursor(connection, ApiKey), queries["list"], {"space_id": space_id})
+    return await fetch_all(make_cursor(connection, ApiKey), _LIST, {"space_id": space_id})
 
 
 async def fetch_key_use(connection: AsyncConnection, space_id: int) -> tuple[int, datetime | None]:
@@ -141,24 +140,24 @@ async def restrict_key(
     connection: AsyncConnection, space_id: int, key_id: int, addresses: Sequence[str]
 ) -> ApiKey:
     """Allow a key only from these networks; empty: from all. Raises NotFound."""
-    cursor = make_cursor(connection, ApiKey)
     values = {"space_id": space_id, "key_id": key_id, "addresses": list(addresses)}
-    await cursor.execute(queries["restrict"], values)
-    stored_key = require_found(await cursor.fetchone(), "API key")
-    await announce_access(connection, space_id)
-    return stored_key
+    return await _execute_for_key(connection, _RESTRICT, values)
 
 
 async def revoke_key(connection: AsyncConnection, space_id: int, key_id: int) -> ApiKey:
     """Revoke a key when the transaction commits. Raises NotFound."""
-    cursor = make_cursor(connection, ApiKey)
-    await cursor.execute(queries["revoke"], {"space_id": space_id, "key_id": key_id})
-    stored_key = require_found(await cursor.fetchone(), "API key")
-    await announce_access(connection, space_id)
-    return stored_key
+    return await _execute_for_key(connection, _REVOKE, {"space_id": space_id, "key_id": key_id})
 
 
 async def revoke_keys_made_by(connection: AsyncConnection, space_id: int, user_id: int) -> None:
     values = {"space_id": space_id, "user_id": user_id}
     await connection.execute(queries["revoke_made_by"], values)
     await announce_access(connection, space_id)
+
+
+async def _execute_for_key(
+    connection: AsyncConnection, statement: Composed, values: dict[str, Any]
+) -> ApiKey:
+    key = require_found(await fetch_optional(make_cursor(connection, ApiKey), statement, values), "API key")
+    await announce_access(connection, values["space_id"])
+    return key

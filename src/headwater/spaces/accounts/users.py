@@ -8,12 +8,15 @@ import msgspec
 from msgspec import Struct
 from psycopg import AsyncConnection
 
-from headwater.database.queries import Queries, fetch_all, fetch_optional, make_cursor
+from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional, make_cursor
 from headwater.http.errors import Conflict, Invalid, require_found
 from headwater.http.inputs.emails import parse_written_email
 from headwater.http.inputs.fields import UNPRINTABLE
 
 queries = Queries(__name__, "users.sql")
+_CREATE, _FIND, _FETCH = (
+    queries[name].format(columns=queries["columns"]) for name in ("create", "find", "fetch")
+)
 
 MAX_NAME = 120
 """Characters of a name, which pages and mails show in one line."""
@@ -75,9 +78,7 @@ async def create_user(
         "password_hash": password_hash,
         "name": read_label("name", name) if name.strip() else "",
     }
-    cursor = make_cursor(connection, User)
-    await cursor.execute(queries["create"], values)
-    user = await cursor.fetchone()
+    user = await fetch_optional(make_cursor(connection, User), _CREATE, values)
     if user is None:
         raise EmailTaken
     return user
@@ -89,18 +90,17 @@ async def find_user(connection: AsyncConnection, email: str) -> User | None:
         values = {"email": read_email(email)}
     except Invalid:
         return None
-    return await fetch_optional(make_cursor(connection, User), queries["find"], values)
+    return await fetch_optional(make_cursor(connection, User), _FIND, values)
 
 
 async def fetch_user(connection: AsyncConnection, user_id: int) -> User:
     return require_found(
-        await fetch_optional(make_cursor(connection, User), queries["fetch"], {"user_id": user_id}), "User"
+        await fetch_optional(make_cursor(connection, User), _FETCH, {"user_id": user_id}), "User"
     )
 
 
 async def any_user(connection: AsyncConnection) -> bool:
-    row = await fetch_optional(connection, queries["any"])
-    return row is not None and row[0]
+    return (await fetch_one(connection, queries["any"]))[0]
 
 
 async def change_name(connection: AsyncConnection, user_id: int, name: str) -> None:

@@ -1,16 +1,18 @@
+-- name: columns
+-- What is read of a user.
+id, email, name, created_at, disabled_at, password_hash
+
 -- name: create
 INSERT INTO users (email, name, password_hash)
 VALUES (%(email)s, %(name)s, %(password_hash)s)
 ON CONFLICT (email) DO NOTHING
-RETURNING id, email, name, created_at, disabled_at, password_hash;
+RETURNING {columns};
 
 -- name: find
-SELECT id, email, name, created_at, disabled_at, password_hash
-FROM users WHERE email = %(email)s;
+SELECT {columns} FROM users WHERE email = %(email)s;
 
 -- name: fetch
-SELECT id, email, name, created_at, disabled_at, password_hash
-FROM users WHERE id = %(user_id)s;
+SELECT {columns} FROM users WHERE id = %(user_id)s;
 
 -- name: any
 SELECT EXISTS (SELECT FROM users);

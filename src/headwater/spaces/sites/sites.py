@@ -16,6 +16,7 @@ from typing import Any
 import structlog
 from msgspec import Struct
 from psycopg import AsyncConnection, Connection
+from psycopg.sql import Composed
 
 from headwater.database.bulk_values import rows
 from headwater.database.pool import Database
@@ -33,6 +34,10 @@ from headwater.spaces.sites.signatures import SigningSecret, new_secret
 from headwater.spaces.spaces import announce_access, fetch_space
 
 queries = Queries(__name__, "sites.sql")
+_LIST, _FETCH, _CREATE, _CHANGE, _REVOKE = (
+    queries[name].format(columns=queries["columns"])
+    for name in ("list", "fetch", "create", "change", "revoke")
+)
 log = structlog.get_logger()
 
 PREFIX = "trk_pk_"
@@ -98,21 +103,19 @@ async def create_site(
         "site_key": site_key,
         "signing_secret": seal(key, secret, site_key.encode()),
     }
-    return await _execute_for_site(connection, "create", values), secret
+    return await _execute_for_site(connection, _CREATE, values), secret
 
 
 async def list_sites(connection: AsyncConnection, space_id: int) -> list[Site]:
     """Include revoked sites, oldest first. Raises NotFound."""
     await fetch_space(connection, space_id)
-    return await fetch_all(make_cursor(connection, Site), queries["list"], {"space_id": space_id})
+    return await fetch_all(make_cursor(connection, Site), _LIST, {"space_id": space_id})
 
 
 async def fetch_site(connection: AsyncConnection, space_id: int, site_id: int) -> Site:
     """Return a site, revoked or not. Raises NotFound."""
     values = {"space_id": space_id, "site_id": site_id}
-    return require_found(
-        await fetch_optional(make_cursor(connection, Site), queries["fetch"], values), "Site"
-    )
+    return require_found(await fetch_optional(make_cursor(connection, Site), _FETCH, values), "Site")
 
 
 class SiteChange(Struct, frozen=True):
@@ -132,12 +135,12 @@ async def change_site(connection: AsyncConnection, space_id: int, site_id: int, 
         "accepts_amounts": change.accepts_amounts,
         "signed_only": change.signed_only,
     }
-    return await _execute_for_site(connection, "change", values)
+    return await _execute_for_site(connection, _CHANGE, values)
 
 
 async def revoke_site(connection: AsyncConnection, space_id: int, site_id: int) -> Site:
     """Revoke a site when the transaction commits. Raises NotFound."""
-    return await _execute_for_site(connection, "revoke", {"space_id": space_id, "site_id": site_id})
+    return await _execute_for_site(connection, _REVOKE, {"space_id": space_id, "site_id": site_id})
 
 
 async def fetch_secret(connection: AsyncConnection, space_id: int, site_id: int, key: bytes) -> str | None:
@@ -185,10 +188,8 @@ async def _secret(connection: AsyncConnection, space_id: int, site_id: int) -> t
     return row[0], row[1]
 
 
-async def _execute_for_site(connection: AsyncConnection, statement: str, values: dict[str, Any]) -> Site:
-    site = require_found(
-        await fetch_optional(make_cursor(connection, Site), queries[statement], values), "Site"
-    )
+async def _execute_for_site(connection: AsyncConnection, statement: Composed, values: dict[str, Any]) -> Site:
+    site = require_found(await fetch_optional(make_cursor(connection, Site), statement, values), "Site")
     await announce_access(connection, values["space_id"])
     return site
 

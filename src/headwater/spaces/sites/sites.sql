@@ -1,19 +1,18 @@
+-- name: columns
+-- What is shown of a site.
+id, name, site_key, origins, accepts_amounts, signed_only, bot_hits, created_at, revoked_at
+
 -- name: create
 INSERT INTO sites (space_id, name, site_key, origins, accepts_amounts, signed_only, signing_secret)
 VALUES (%(space_id)s, %(name)s, %(site_key)s, %(origins)s, %(accepts_amounts)s, %(signed_only)s,
         %(signing_secret)s)
-RETURNING id, name, site_key, origins, accepts_amounts, signed_only, bot_hits,
-       created_at, revoked_at;
+RETURNING {columns};
 
 -- name: list
-SELECT id, name, site_key, origins, accepts_amounts, signed_only, bot_hits,
-       created_at, revoked_at
-FROM sites WHERE space_id = %(space_id)s ORDER BY id;
+SELECT {columns} FROM sites WHERE space_id = %(space_id)s ORDER BY id;
 
 -- name: fetch
-SELECT id, name, site_key, origins, accepts_amounts, signed_only, bot_hits,
-       created_at, revoked_at
-FROM sites WHERE space_id = %(space_id)s AND id = %(site_id)s;
+SELECT {columns} FROM sites WHERE space_id = %(space_id)s AND id = %(site_id)s;
 
 -- name: change
 -- Change a site; NULL keeps a setting.
@@ -22,14 +21,12 @@ UPDATE sites SET name = coalesce(%(name)s, name),
        accepts_amounts = coalesce(%(accepts_amounts)s, accepts_amounts),
        signed_only = coalesce(%(signed_only)s, signed_only)
 WHERE space_id = %(space_id)s AND id = %(site_id)s
-RETURNING id, name, site_key, origins, accepts_amounts, signed_only, bot_hits,
-       created_at, revoked_at;
+RETURNING {columns};
 
 -- name: revoke
 UPDATE sites SET revoked_at = least(revoked_at, now())
 WHERE space_id = %(space_id)s AND id = %(site_id)s
-RETURNING id, name, site_key, origins, accepts_amounts, signed_only, bot_hits,
-       created_at, revoked_at;
+RETURNING {columns};
 
 -- name: secret
 SELECT site_key, signing_secret FROM sites
