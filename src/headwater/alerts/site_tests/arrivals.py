@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from msgspec import Struct
 from psycopg import AsyncConnection
 
 from headwater.alerts.site_tests.models import Arrivals, ArrivedOrder, RepeatedOrder, SiteTest
@@ -16,18 +15,6 @@ queries = Queries(__name__, "site_tests.sql")
 MOST_COUNTED = 10_000
 """The first page views and events to read."""
 MOST_ORDERS = 200
-
-
-class _Visitor(Struct, frozen=True):
-    clicked: int
-    others: int
-    clicked_contacts: list[int]
-    other_contacts: list[int]
-
-
-class _Known(Struct, frozen=True):
-    is_identified: bool
-    has_token: bool
 
 
 async def read_arrivals(
@@ -42,18 +29,19 @@ async def read_arrivals(
         "most": MOST_COUNTED,
         "most_orders": MOST_ORDERS,
     }
-    views = await fetch_one(make_cursor(connection, _Visitor), queries["visitor"], values)
+    clicked_views, other_views, clicked_contacts, other_contacts = await fetch_one(
+        connection, queries["visitor"], values
+    )
     is_lost = test.probe is not None and test.probe.lost_between is not None
-    counts_all = is_lost and not views.clicked
-    contacts = views.other_contacts if counts_all else views.clicked_contacts
-    values["contacts"] = contacts
-    visitor = await fetch_one(make_cursor(connection, _Known), queries["known"], values)
+    counts_all = is_lost and not clicked_views
+    values["contacts"] = other_contacts if counts_all else clicked_contacts
+    is_identified, has_token = await fetch_one(connection, queries["known"], values)
     (waiting_seconds,) = await fetch_one(connection, queries["waiting"], values)
     return Arrivals(
-        page_views=views.others if counts_all else views.clicked,
-        other_views=0 if counts_all else views.others,
-        is_identified=visitor.is_identified,
-        has_token=visitor.has_token,
+        page_views=other_views if counts_all else clicked_views,
+        other_views=0 if counts_all else other_views,
+        is_identified=is_identified,
+        has_token=has_token,
         orders=await fetch_all(make_cursor(connection, ArrivedOrder), queries["orders"], values),
         repeated=await fetch_all(make_cursor(connection, RepeatedOrder), queries["repeated"], values),
         waiting_seconds=waiting_seconds,

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import secrets
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import msgspec
-from msgspec import Struct
 from psycopg import AsyncConnection
+from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
 from headwater.alerts.site_tests.arrivals import read_arrivals
 from headwater.alerts.site_tests.findings import judge
 from headwater.alerts.site_tests.models import PageProbe, SiteEvidence, SiteFacts, SiteTest, SiteVerdict
-from headwater.database.queries import Queries, fetch_optional, make_cursor
+from headwater.database.queries import Queries, fetch_optional
 from headwater.http.errors import Invalid
 from headwater.spaces.sites.origins import FORMS, OPAQUE, is_among, read_pasted_origins
 from headwater.spaces.sites.refusals import list_refusals
@@ -80,11 +79,8 @@ async def write_probe(
 
 async def fetch_test(connection: AsyncConnection, space_id: int, site_id: int) -> SiteTest | None:
     values = {"space_id": space_id, "site_id": site_id}
-    row = await fetch_optional(make_cursor(connection, _Row), queries["fetch"], values)
-    if row is None:
-        return None
-    probe = None if row.probe is None else msgspec.convert(row.probe, PageProbe)
-    return SiteTest(row.url, row.click_id, row.started_at, row.receipt_mark, probe)
+    row = await fetch_optional(connection.cursor(row_factory=dict_row), queries["fetch"], values)
+    return None if row is None else msgspec.convert(row, SiteTest)
 
 
 async def judge_test(
@@ -107,11 +103,3 @@ async def judge_test(
             declines_tracking=declines_tracking,
         )
     )
-
-
-class _Row(Struct, frozen=True):
-    url: str
-    click_id: str
-    started_at: datetime
-    receipt_mark: int
-    probe: Any

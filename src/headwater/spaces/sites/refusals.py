@@ -13,13 +13,15 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+import msgspec
 import psycopg
 from msgspec import Struct
 from psycopg import AsyncConnection
+from psycopg.rows import dict_row
 
 from headwater.base.background import BackgroundTask, repeat
 from headwater.database.pool import Database
-from headwater.database.queries import Queries, fetch_all, make_cursor
+from headwater.database.queries import Queries, fetch_all
 from headwater.spaces.sites.origins import covering_origins
 
 queries = Queries(__name__, "refusals.sql")
@@ -135,14 +137,8 @@ async def list_refusals(
 ) -> list[Refusal]:
     """Return the newest first."""
     values = {"space_id": space_id, "site_id": site_id, "since": since}
-    rows = await fetch_all(make_cursor(connection, _Row), queries["list"], values)
-    return [Refusal(RefusalReason(row.reason), row.detail, row.noted_at) for row in rows]
-
-
-class _Row(Struct, frozen=True):
-    reason: str
-    detail: str
-    noted_at: datetime
+    rows = await fetch_all(connection.cursor(row_factory=dict_row), queries["list"], values)
+    return msgspec.convert(rows, list[Refusal])
 
 
 async def _write(connection: AsyncConnection, note: _Note, values: dict[str, Any]) -> None:
