@@ -15,38 +15,17 @@ from headwater.spaces.settings_input import (
     ANSWER_PHRASE,
     MAX_ANSWER_PHRASES,
     MAX_SOURCE_NAMES,
+    SETTINGS,
     SOURCE_NAME,
     SpaceChanges,
 )
 
 queries = Queries(__name__, "spaces.sql")
 
-_COLUMNS = (
-    "name",
-    "timezone",
-    "currency",
-    "company_identity_mode",
-    "subscription",
-    "phone_region",
-    "ignored_identifiers",
-    "own_domains",
-    "excluded_referrers",
-    "heeded_referrers",
-    "ad_consent",
-    "half_life_days",
-    "cost_rate",
-    "page_view_days",
-    "inactive_contact_days",
-    "delivery_days",
-    "log_days",
-    "require_second_factor",
-)
-
 
 async def fetch_space(connection: AsyncConnection, space_id: int) -> Space:
-    cursor = make_cursor(connection, Space)
-    await cursor.execute(queries["fetch"], {"space_id": space_id})
-    return require_found(await cursor.fetchone(), "Space")
+    row = await fetch_optional(make_cursor(connection, Space), queries["fetch"], {"space_id": space_id})
+    return require_found(row, "Space")
 
 
 def list_space_ids(connection: Connection[Any]) -> list[int]:
@@ -59,8 +38,7 @@ async def list_spaces(connection: AsyncConnection) -> list[Space]:
 
 
 async def any_space(connection: AsyncConnection) -> bool:
-    row = await fetch_optional(connection, queries["any"])
-    return row is not None and row[0]
+    return (await fetch_one(connection, queries["any"]))[0]
 
 
 async def fetch_limits(connection: AsyncConnection, space_id: int) -> dict[str, int]:
@@ -70,11 +48,9 @@ async def fetch_limits(connection: AsyncConnection, space_id: int) -> dict[str, 
 
 
 async def create_space(connection: AsyncConnection, changes: SpaceChanges) -> Space:
-    cursor = await connection.execute(queries["create"], {"name": changes.settings["name"]})
-    row = await cursor.fetchone()
-    assert row is not None
-    await create_lock(connection, row[0])
-    return await change_space(connection, row[0], changes)
+    (space_id,) = await fetch_one(connection, queries["create"], {"name": changes.settings["name"]})
+    await create_lock(connection, space_id)
+    return await change_space(connection, space_id, changes)
 
 
 async def change_space(connection: AsyncConnection, space_id: int, changes: SpaceChanges) -> Space:
@@ -82,7 +58,7 @@ async def change_space(connection: AsyncConnection, space_id: int, changes: Spac
     space = {"space_id": space_id}
     if not await lock_space(connection, space_id):
         raise NotFound("Space")
-    values = dict.fromkeys(_COLUMNS) | changes.settings
+    values = dict.fromkeys(SETTINGS) | changes.settings
     await connection.execute(queries["change"], space | values)
     await _change_labels(connection, space_id, changes)
     await _change_source_names(connection, space_id, changes.source_names)

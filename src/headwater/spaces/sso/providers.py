@@ -16,8 +16,8 @@ from psycopg import AsyncConnection
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
-from headwater.database.queries import Queries, fetch_all, fetch_optional
-from headwater.http.errors import Conflict, Invalid, NotFound
+from headwater.database.queries import Queries, fetch_all
+from headwater.http.errors import Conflict, Invalid, NotFound, require_found
 from headwater.spaces.accounts.roles import Role
 from headwater.spaces.accounts.sessions import close_password_sessions
 from headwater.spaces.accounts.users import read_label
@@ -100,13 +100,8 @@ async def list_providers(connection: AsyncConnection) -> list[SsoProvider]:
 
 async def fetch_provider(connection: AsyncConnection, name: str) -> SsoProvider:
     """Raise NotFound."""
-    cursor = connection.cursor(row_factory=dict_row)
-    row = None
-    if _NAME.fullmatch(name):
-        row = await fetch_optional(cursor, queries["fetch"], {"name": name})
-    if row is None:
-        raise NotFound("Provider")
-    return _read(row)
+    providers = {provider.name: provider for provider in await list_providers(connection)}
+    return require_found(providers.get(name), "Provider")
 
 
 def read_provider(name: str, issuer: str, client_id: str, settings: Mapping[str, Any]) -> SsoProvider:

@@ -14,9 +14,6 @@ DELETE FROM sso_providers WHERE name = %(name)s;
 -- name: list
 SELECT name, issuer, client_id, client_secret, settings FROM sso_providers ORDER BY created_at, name;
 
--- name: fetch
-SELECT name, issuer, client_id, client_secret, settings FROM sso_providers WHERE name = %(name)s;
-
 -- name: password_users
 SELECT u.id, u.email FROM sso_password_users p JOIN users u ON u.id = p.user_id ORDER BY u.id;
 
