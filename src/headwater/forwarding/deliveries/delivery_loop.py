@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
@@ -20,6 +21,7 @@ from psycopg import AsyncConnection
 from headwater.base.failpoints import failpoint
 from headwater.base.masking import Mask
 from headwater.base.telemetry.spans import span
+from headwater.database.jobs.due_tasks import renewed_lease
 from headwater.database.jobs.lease import LeaseLostError
 from headwater.database.pool import UNAVAILABLE, Database
 from headwater.forwarding.deliveries import queue
@@ -53,7 +55,6 @@ from headwater.forwarding.platforms.platform import Platform
 from headwater.forwarding.platforms.platform_client import CallContents, PlatformCall, PlatformClient
 from headwater.spaces.encryption import Unsealable
 
-BEAT_SECONDS = 5.0
 MOST_EVENTS = 1_000
 """Per call, to bound memory."""
 
@@ -102,13 +103,12 @@ class DeliveryLoop:
 
     async def run(self) -> None:
         """Send due deliveries, then read due verdicts, and release the lease."""
-        renewing = asyncio.create_task(self._renew())
         try:
-            await self._work()
+            async with renewed_lease(self._services.database, partial(leases.renew_lease, lease=self._lease)):
+                await self._work()
         except LeaseLostError:
             log.warning("destination lease lost", **self._lease.key._asdict())
         finally:
-            renewing.cancel()
             with suppress(*UNAVAILABLE):  # it expires instead
                 async with self._services.database.connection() as connection:
                     await leases.release_lease(connection, self._lease)
@@ -242,13 +242,6 @@ class DeliveryLoop:
             log.warning("destination held", reason=call.destination.reason, **key)
         elif change == "recovered":
             log.warning("destination recovered", **key)
-
-    async def _renew(self) -> None:
-        while True:
-            await asyncio.sleep(BEAT_SECONDS)
-            with suppress(*UNAVAILABLE):
-                async with self._services.database.connection() as connection:
-                    await leases.renew_lease(connection, self._lease)
 
 
 def _prepare(
