@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from decimal import Decimal
 from itertools import accumulate
 from typing import Any
 
 import msgspec
 
-from headwater.forwarding.platforms.models import Conversion
+from headwater.forwarding.platforms.models import Conversion, SkipReason
 
 MEGABYTE = 1_000_000
 _ENVELOPE = 1000
@@ -38,6 +38,14 @@ def value_fields(conversion: Conversion, form: Callable[[Decimal], Any]) -> dict
 
 def lacks_currency(conversion: Conversion) -> bool:
     return conversion.amount is not None and not conversion.currency
+
+
+def require_identifier(
+    fields: Collection[str], identifiers: frozenset[str], pair: frozenset[str] = frozenset()
+) -> SkipReason | None:
+    """Return NO_IDENTIFIER unless the fields have one of `identifiers`, or both of `pair`."""
+    is_identified = not identifiers.isdisjoint(fields) or (pair and pair.issubset(fields))
+    return None if is_identified else SkipReason.NO_IDENTIFIER
 
 
 def count_within(parts: Sequence[Mapping[str, Any]], size: int) -> int:

@@ -22,7 +22,7 @@ from headwater.forwarding.platforms.identifiers import (
     plain_email,
 )
 from headwater.forwarding.platforms.models import ClickCredit, Conversion, Destination, SkipReason, Verdict
-from headwater.forwarding.platforms.payload_parts import drop_empty, make_list
+from headwater.forwarding.platforms.payload_parts import drop_empty, make_list, require_identifier
 from headwater.forwarding.platforms.platform import DAY, CreditReports, Limits, Platform
 
 CUSTOM = "custom"
@@ -44,7 +44,8 @@ DATA_TYPES = {
 _CUSTOM_NAME = re.compile(r"[a-z0-9](?:[a-z0-9_-]{0,62}[a-z0-9])?")
 _NOT_IN_NAMES = re.compile(r"[^a-z0-9_-]+")
 _LONGEST_PLACE = 128
-_IDENTIFIERS = frozenset({"emails_sha256", "phone_numbers_sha256", "external_ids_sha256", "obref"})
+_IDENTIFIERS = frozenset({"oppref", "emails_sha256", "phone_numbers_sha256", "external_ids_sha256", "obref"})
+_BROWSER = frozenset({"ip_address", "user_agent"})
 
 
 class ChatGPTAds(Platform):
@@ -91,10 +92,8 @@ class ChatGPTAds(Platform):
 
     def find_missing_data(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
         """Require a click id, an identifier, or an IP address with user agent."""
-        present_fields = _make_user(conversion).keys()
-        if _find_click_id(conversion) or present_fields & _IDENTIFIERS:
-            return None
-        return None if present_fields >= {"ip_address", "user_agent"} else SkipReason.NO_IDENTIFIER
+        fields = drop_empty(oppref=_find_click_id(conversion), **_make_user(conversion))
+        return require_identifier(fields, _IDENTIFIERS, _BROWSER)
 
     def build(self, conversion: Conversion, destination: Destination) -> dict[str, Any]:
         name = self.find_name(conversion, destination) or conversion.event_name

@@ -14,7 +14,12 @@ from headwater.forwarding.platforms.identifiers import hash_person
 from headwater.forwarding.platforms.meta.responses import classify
 from headwater.forwarding.platforms.meta.settings import MetaSettings
 from headwater.forwarding.platforms.models import ClickCredit, Conversion, Destination, SkipReason, Verdict
-from headwater.forwarding.platforms.payload_parts import drop_empty, get_event_seconds, value_fields
+from headwater.forwarding.platforms.payload_parts import (
+    drop_empty,
+    get_event_seconds,
+    require_identifier,
+    value_fields,
+)
 from headwater.forwarding.platforms.platform import DAY, CreditReports, Limits, Platform
 
 CLICK_LIFE = 90 * 86_400_000
@@ -23,6 +28,7 @@ CLICK_LIFE = 90 * 86_400_000
 _NEEDS_AMOUNT = "Purchase"
 # Any of these identifies a person; a user agent or country doesn't.
 _IDENTIFIERS = frozenset({"em", "ph", "external_id", "client_ip_address", "fbc", "fbp"})
+_FULL_NAME = frozenset({"fn", "ln"})
 _COOKIE = re.compile(r"fb\.[0-9]\.([0-9]{10,13})\..+", re.DOTALL)
 
 
@@ -94,12 +100,7 @@ class Meta(Platform):
     def find_missing_data(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
         if conversion.amount is None and self.find_name(conversion, destination) == _NEEDS_AMOUNT:
             return SkipReason.NO_AMOUNT
-        present_fields = _make_user_data(conversion).keys()
-        return (
-            None
-            if present_fields & _IDENTIFIERS or present_fields >= {"fn", "ln"}
-            else SkipReason.NO_IDENTIFIER
-        )
+        return require_identifier(_make_user_data(conversion), _IDENTIFIERS, _FULL_NAME)
 
     def build(self, conversion: Conversion, destination: Destination) -> dict[str, Any]:
         is_on_page = conversion.url and conversion.user_agent

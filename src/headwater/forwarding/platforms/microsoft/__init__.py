@@ -21,7 +21,13 @@ from headwater.forwarding.platforms.identifiers import (
 from headwater.forwarding.platforms.microsoft.responses import classify
 from headwater.forwarding.platforms.microsoft.settings import MicrosoftSettings
 from headwater.forwarding.platforms.models import Conversion, Destination, SkipReason, Verdict
-from headwater.forwarding.platforms.payload_parts import MEGABYTE, drop_empty, get_event_seconds, value_fields
+from headwater.forwarding.platforms.payload_parts import (
+    MEGABYTE,
+    drop_empty,
+    get_event_seconds,
+    require_identifier,
+    value_fields,
+)
 from headwater.forwarding.platforms.platform import DAY, Limits, Platform
 
 PAGE_LOAD = "pageLoad"
@@ -69,8 +75,7 @@ class Microsoft(Platform):
 
     def find_missing_data(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
         """Require a click id, email, phone number or external id."""
-        present_fields = _make_user(conversion, destination.settings).keys()
-        return None if present_fields & _IDENTIFIERS else SkipReason.NO_IDENTIFIER
+        return require_identifier(_make_user(conversion, destination.settings), _IDENTIFIERS)
 
     def build(self, conversion: Conversion, destination: Destination) -> dict[str, Any]:
         name = self.find_name(conversion, destination) or conversion.event_name

@@ -12,10 +12,18 @@ from headwater.forwarding.platforms.amounts import as_text
 from headwater.forwarding.platforms.consent import is_limited
 from headwater.forwarding.platforms.identifiers import hash_person
 from headwater.forwarding.platforms.models import Conversion, Destination, SkipReason, Verdict
-from headwater.forwarding.platforms.payload_parts import drop_empty, get_event_seconds, value_fields
+from headwater.forwarding.platforms.payload_parts import (
+    drop_empty,
+    get_event_seconds,
+    require_identifier,
+    value_fields,
+)
 from headwater.forwarding.platforms.pinterest.responses import classify
 from headwater.forwarding.platforms.pinterest.settings import PinterestSettings
 from headwater.forwarding.platforms.platform import DAY, Limits, Platform
+
+_IDENTIFIERS = frozenset({"em"})
+_BROWSER = frozenset({"client_ip_address", "client_user_agent"})
 
 
 class Pinterest(Platform):
@@ -65,10 +73,7 @@ class Pinterest(Platform):
 
     def find_missing_data(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
         """Require an email address, or an IP address with user agent."""
-        present_fields = _make_user(conversion).keys()
-        if "em" in present_fields or present_fields >= {"client_ip_address", "client_user_agent"}:
-            return None
-        return SkipReason.NO_IDENTIFIER
+        return require_identifier(_make_user(conversion), _IDENTIFIERS, _BROWSER)
 
     def build(self, conversion: Conversion, destination: Destination) -> dict[str, Any]:
         settings: PinterestSettings = destination.settings

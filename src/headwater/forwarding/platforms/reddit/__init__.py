@@ -11,7 +11,7 @@ from headwater.events.accepted import CUSTOM_NAMES
 from headwater.forwarding.platforms.amounts import as_number
 from headwater.forwarding.platforms.identifiers import hash_in_form, hash_text, phone_with_plus, reddit_email
 from headwater.forwarding.platforms.models import Conversion, Destination, SkipReason, Verdict
-from headwater.forwarding.platforms.payload_parts import drop_empty, value_fields
+from headwater.forwarding.platforms.payload_parts import drop_empty, require_identifier, value_fields
 from headwater.forwarding.platforms.platform import DAY, Limits, Platform
 from headwater.forwarding.platforms.reddit.responses import classify
 from headwater.forwarding.platforms.reddit.settings import RedditSettings
@@ -22,7 +22,8 @@ TRACKING_TYPES = frozenset(
 )
 
 _LONGEST_CUSTOM_NAME = 64
-_IDENTIFIERS = frozenset({"email", "phone_number", "external_id", "uuid"})
+_IDENTIFIERS = frozenset({"click_id", "email", "phone_number", "external_id", "uuid"})
+_BROWSER = frozenset({"ip_address", "user_agent"})
 
 
 class Reddit(Platform):
@@ -77,10 +78,9 @@ class Reddit(Platform):
 
     def find_missing_data(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
         """Require an identifier, or an IP address with user agent."""
-        present_fields = _make_user(conversion, destination.settings).keys()
-        if conversion.click_id("rdt_cid") or present_fields & _IDENTIFIERS:
-            return None
-        return None if present_fields >= {"ip_address", "user_agent"} else SkipReason.NO_IDENTIFIER
+        user = _make_user(conversion, destination.settings)
+        fields = drop_empty(click_id=conversion.click_id("rdt_cid"), **user)
+        return require_identifier(fields, _IDENTIFIERS, _BROWSER)
 
     def build(self, conversion: Conversion, destination: Destination) -> dict[str, Any]:
         settings: RedditSettings = destination.settings

@@ -12,13 +12,22 @@ from headwater.events.accepted import CUSTOM_NAMES
 from headwater.forwarding.platforms.amounts import as_text
 from headwater.forwarding.platforms.identifiers import hash_person
 from headwater.forwarding.platforms.models import Conversion, Destination, SkipReason, Verdict
-from headwater.forwarding.platforms.payload_parts import MEGABYTE, drop_empty, get_event_seconds, value_fields
+from headwater.forwarding.platforms.payload_parts import (
+    MEGABYTE,
+    drop_empty,
+    get_event_seconds,
+    require_identifier,
+    value_fields,
+)
 from headwater.forwarding.platforms.platform import DAY, Limits, Platform
 from headwater.forwarding.platforms.snapchat.responses import classify
 from headwater.forwarding.platforms.snapchat.settings import SnapchatSettings
 
 CUSTOM_EVENTS = 5
 """Snap's number of custom events."""
+
+_IDENTIFIERS = frozenset({"em", "ph"})
+_BROWSER = frozenset({"client_ip_address", "client_user_agent"})
 
 
 class Snapchat(Platform):
@@ -69,10 +78,7 @@ class Snapchat(Platform):
 
     def find_missing_data(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
         """Require an email address, a phone number, or an IP address with user agent."""
-        present_fields = _make_user(conversion).keys()
-        if present_fields & {"em", "ph"} or present_fields >= {"client_ip_address", "client_user_agent"}:
-            return None
-        return SkipReason.NO_IDENTIFIER
+        return require_identifier(_make_user(conversion), _IDENTIFIERS, _BROWSER)
 
     def build(self, conversion: Conversion, destination: Destination) -> dict[str, Any]:
         return drop_empty(

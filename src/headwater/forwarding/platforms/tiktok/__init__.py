@@ -20,6 +20,7 @@ from headwater.forwarding.platforms.payload_parts import (
     drop_empty,
     get_event_seconds,
     make_list,
+    require_identifier,
     value_fields,
 )
 from headwater.forwarding.platforms.platform import DAY, Limits, Platform
@@ -28,6 +29,7 @@ from headwater.forwarding.platforms.tiktok.responses import classify
 from headwater.forwarding.platforms.tiktok.settings import TikTokSettings
 
 _IDENTIFIERS = frozenset({"email", "phone", "external_id", "ttclid", "ttp"})
+_BROWSER = frozenset({"ip", "user_agent"})
 
 
 class TikTok(Platform):
@@ -68,10 +70,7 @@ class TikTok(Platform):
 
     def find_missing_data(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
         """Require an identifier, or an IP address with user agent."""
-        present_fields = _make_user(conversion).keys()
-        if present_fields & _IDENTIFIERS or present_fields >= {"ip", "user_agent"}:
-            return None
-        return SkipReason.NO_IDENTIFIER
+        return require_identifier(_make_user(conversion), _IDENTIFIERS, _BROWSER)
 
     def build(self, conversion: Conversion, destination: Destination) -> dict[str, Any]:
         settings: TikTokSettings = destination.settings
