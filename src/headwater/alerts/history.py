@@ -19,6 +19,7 @@ from headwater.alerts.rules import OF_COUNTS, Rule
 from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional, make_cursor
 
 queries = Queries(__name__, "history.sql")
+_OPEN, _INSERT = (queries[name].format(columns=queries["columns"]) for name in ("open", "insert"))
 
 REOPEN_WITHIN = timedelta(hours=24)
 """Reopen an alert that returns within this time."""
@@ -112,7 +113,7 @@ class AlertHistory:
 
     async def load(self, current_time: datetime) -> None:
         values = {"space_id": self._space_id, "lately": current_time - REOPEN_WITHIN, "most": MOST_ALERTS}
-        for alert in await fetch_all(make_cursor(self._connection, StoredAlert), queries["open"], values):
+        for alert in await fetch_all(make_cursor(self._connection, StoredAlert), _OPEN, values):
             self._alerts[alert.key] = alert
 
     @property
@@ -164,20 +165,7 @@ class AlertHistory:
             "at": moment,
             "is_severe": sign.is_severe,
         }
-        (alert_id,) = await fetch_one(self._connection, queries["insert"], values)
-        alert = StoredAlert(
-            alert_id,
-            sign.rule,
-            sign.subject,
-            sign.title,
-            sign.cause,
-            sign.began,
-            moment,
-            None,
-            sign.is_severe,
-            0,
-            None,
-        )
+        alert = await fetch_one(make_cursor(self._connection, StoredAlert), _INSERT, values)
         self._alerts[alert.key] = alert
         await self._note(alert, StepKind.OPENED, sign, moment)
 

@@ -1,16 +1,19 @@
+-- name: columns
+-- What a pass reads of an alert.
+a.id, a.rule, a.subject, a.title, a.cause, a.began, a.opened_at, a.ended_at, a.is_severe, a.well, a.acknowledged_at
+
 -- name: open
-SELECT a.id, a.rule, a.subject, a.title, a.cause, a.began, a.opened_at, a.ended_at, a.is_severe,
-       a.well, a.acknowledged_at
+SELECT {columns}
 FROM alerts a
 WHERE a.space_id = %(space_id)s AND (a.ended_at IS NULL OR a.ended_at > %(lately)s)
 ORDER BY a.id
 LIMIT %(most)s;
 
 -- name: insert
-INSERT INTO alerts (space_id, rule, subject, title, cause, began, opened_at, is_severe)
+INSERT INTO alerts AS a (space_id, rule, subject, title, cause, began, opened_at, is_severe)
 VALUES (%(space_id)s, %(rule)s, %(subject)s, %(title)s, %(cause)s, %(began)s, %(at)s,
         %(is_severe)s)
-RETURNING id;
+RETURNING {columns};
 
 -- name: update
 UPDATE alerts a
