@@ -41,15 +41,6 @@ class SpendPlatformList(DataList[SpendPlatformAnswer], frozen=True):
     """All ad platforms whose spend can be pulled."""
 
 
-class SpendAccountAnswer(Struct, frozen=True):
-    """An ad account as its platform describes it."""
-
-    id: str
-    name: str
-    currency: str
-    timezone: Annotated[str | None, Meta(description="Null if the platform doesn't report it.")]
-
-
 class SpendConnectionAnswer(Struct, frozen=True):
     """A connection to an ad account whose spend is pulled. Secrets are never shown."""
 
@@ -59,7 +50,7 @@ class SpendConnectionAnswer(Struct, frozen=True):
     status: Annotated[
         Literal["active", "paused", "held"], Meta(description="Held: it waits until someone fixes the fault.")
     ]
-    account: Annotated[SpendAccountAnswer | None, Meta(description="Null before the first pull.")]
+    account: Annotated[SpendAccount | None, Meta(description="Null before the first pull.")]
     settings: StoredSettings
     api_version: UsedVersion
     secrets: Annotated[list[str], Meta(description="The names of its secrets.")]
@@ -94,10 +85,6 @@ def describe_platform(platform: SpendPlatform) -> SpendPlatformAnswer:
     )
 
 
-def describe_account(account: SpendAccount) -> SpendAccountAnswer:
-    return SpendAccountAnswer(account.id, account.name, account.currency, account.timezone)
-
-
 def describe_connection(row: ConnectionRow) -> SpendConnectionAnswer:
     """Return only the names of secrets."""
     platform = registry.PLATFORMS.get(row.platform)
@@ -124,7 +111,7 @@ def describe_connection(row: ConnectionRow) -> SpendConnectionAnswer:
     )
 
 
-def _find_account(row: ConnectionRow) -> SpendAccountAnswer | None:
+def _find_account(row: ConnectionRow) -> SpendAccount | None:
     if row.account_id is None or row.currency is None:
         return None
-    return SpendAccountAnswer(row.account_id, row.account_name or "", row.currency, row.timezone)
+    return SpendAccount(row.account_id, row.account_name or "", row.currency, row.timezone)

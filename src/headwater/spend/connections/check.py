@@ -18,7 +18,6 @@ from headwater.base.egress.access_tokens import AccessTokens, HttpSender, TokenK
 from headwater.database.jobs.due_tasks import AccountKey
 from headwater.spaces.currencies import format_money
 from headwater.spend.connections import schedule
-from headwater.spend.connections.answers import SpendAccountAnswer, describe_account
 from headwater.spend.connections.connections import open_connection, replace_refresh_token
 from headwater.spend.connections.remedies import find_remedy
 from headwater.spend.connections.session import PlatformSession, Waits
@@ -44,7 +43,7 @@ class SpendConnectionCheck(Struct, frozen=True):
     """What a platform answers about an ad account."""
 
     ok: bool
-    account: Annotated[SpendAccountAnswer | None, Meta(description="Null if it couldn't be read.")]
+    account: Annotated[SpendAccount | None, Meta(description="Null if it couldn't be read.")]
     spend: Annotated[
         Decimal | None,
         Meta(description="Spend yesterday and today in the account's currency; null if it couldn't be read."),
@@ -114,7 +113,7 @@ def _describe_fault(
 ) -> SpendConnectionCheck:
     return SpendConnectionCheck(
         ok=False,
-        account=None if account is None else describe_account(account),
+        account=account,
         spend=None,
         campaigns=None,
         message=str(fault),
@@ -132,7 +131,7 @@ def _describe_spend(account: SpendAccount, rows: list[SpendRow]) -> SpendConnect
         spend_text = "No spend yesterday and today."
     return SpendConnectionCheck(
         ok=True,
-        account=describe_account(account),
+        account=account,
         spend=spend,
         campaigns=campaigns,
         message=f"{account.name or account.id} can be read. {spend_text}",

@@ -17,9 +17,10 @@ from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Annotated, Any, ClassVar, NamedTuple, TypeVar
 
 import msgspec
+from msgspec import Meta
 
 from headwater.base.egress.answers import is_temporary, join_error_texts, read_object, read_wait, succeeded
 from headwater.base.egress.calls import bearer
@@ -50,8 +51,8 @@ class SpendAccount(msgspec.Struct, frozen=True):
     id: str
     name: str
     currency: str
-    timezone: str | None
-    """An IANA time zone; None if the platform doesn't say."""
+    timezone: Annotated[str | None, Meta(description="Null if the platform doesn't report it.")]
+    """An IANA time zone."""
 
 
 class Credentials(msgspec.Struct, frozen=True, kw_only=True):
