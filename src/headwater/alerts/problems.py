@@ -15,6 +15,7 @@ from headwater.alerts.watched_problems import WatchedFileProblem, list_watched_f
 from headwater.database.jobs.failed_jobs import FORGOTTEN
 from headwater.database.queries import Queries, fetch_all
 from headwater.forwarding.platforms import registry
+from headwater.http.inputs.account_kinds import find_title
 from headwater.spaces.keys import EXPIRY_NOTICE
 
 queries = Queries(__name__, "problems.sql")
@@ -106,9 +107,8 @@ class Alert(Struct, frozen=True):
 
     @property
     def _destination(self) -> str:
-        platform = registry.PLATFORMS.get(self.platform or "")
-        title = platform.title if platform else self.platform
-        return f"{title} “{self.name}”" if self.name else f"{title}"
+        title = find_title(registry.PLATFORMS, self.platform or "")
+        return f"{title} “{self.name}”" if self.name else title
 
     def _many(self, noun: str) -> str:
         number = f"{MOST_COUNTED:,}+" if self.count >= MOST_COUNTED else f"{self.count:,}"

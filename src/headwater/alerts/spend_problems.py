@@ -12,6 +12,7 @@ from psycopg import AsyncConnection
 from headwater.alerts.rules import Rule
 from headwater.base.dates import format_day
 from headwater.database.queries import Queries, fetch_all, make_cursor
+from headwater.http.inputs.account_kinds import find_title
 from headwater.spend.connections.remedies import find_remedy
 from headwater.spend.platforms import registry
 
@@ -78,8 +79,7 @@ def _find_version(row: _Connection) -> tuple[str | None, date | None]:
 
 
 def _name(row: _Connection) -> str:
-    platform = registry.PLATFORMS.get(row.platform)
-    title = row.platform if platform is None else platform.title
+    title = find_title(registry.PLATFORMS, row.platform)
     return title if row.name == title else f"{title} “{row.name}”"
 
 

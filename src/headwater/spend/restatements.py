@@ -9,6 +9,7 @@ from decimal import Decimal
 from zoneinfo import ZoneInfo
 
 from headwater.base.dates import format_day, format_day_and_time
+from headwater.http.inputs.account_kinds import find_title
 from headwater.spaces.currencies import format_money
 from headwater.spend.changes import ChangedSpend
 from headwater.spend.platforms.registry import PLATFORMS
@@ -22,8 +23,7 @@ def describe_restatement(changed_spend: ChangedSpend, timezone: str) -> str | No
     if changed_spend.pulled_at is None:
         return None
     row, amount = changed_spend.row, Decimal(changed_spend.row.figures[0]) / _UNITS
-    platform = PLATFORMS.get(row.platform)
-    title = row.platform if platform is None else platform.title
+    title = find_title(PLATFORMS, row.platform)
     day, money = f"{row.date:%A}, {format_day(row.date)}", format_money(abs(amount), row.currency)
     if amount < 0:
         change = f"took back {money} of {day}"

@@ -11,6 +11,7 @@ from headwater.alerts.quality.event_checks import read_orders
 from headwater.alerts.quality.models import OrderShares
 from headwater.database.queries import Queries, fetch_all, fetch_one, make_cursor
 from headwater.forwarding.platforms import registry
+from headwater.http.inputs.account_kinds import find_title
 from headwater.http.inputs.timerange import TimeRange
 from headwater.spaces.models import Space
 
@@ -57,8 +58,7 @@ class DestinationState(Struct, frozen=True):
 
     @property
     def title(self) -> str:
-        platform = registry.PLATFORMS.get(self.platform)
-        title = platform.title if platform else self.platform
+        title = find_title(registry.PLATFORMS, self.platform)
         return f"{title} “{self.name}”" if self.name else title
 
     @property

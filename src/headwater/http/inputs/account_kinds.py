@@ -66,6 +66,11 @@ class ApiKind(AccountKind):
 Kind = TypeVar("Kind", bound=AccountKind)
 
 
+def find_title(kinds: Mapping[str, AccountKind], name: str) -> str:
+    """Return a platform's title; its name if this version does not know it."""
+    return kinds[name].title if name in kinds else name
+
+
 def find_kinds(package: ModuleType, kind: type[Kind], order: Sequence[str] = ()) -> dict[str, Kind]:
     """Return the platforms in the folders of a package, those of `order` first, then by name. Raises
     LookupError unless each folder defines exactly one, with its name.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from headwater.http.inputs.account_kinds import find_title
 from headwater.spend.platforms import registry
 from headwater.spend.platforms.platform import FaultCause
 
@@ -24,6 +25,4 @@ def find_remedy(platform: str, fault: str | None) -> str | None:
     """Return what to do about a fault of a platform, in a sentence; None without one."""
     if fault is None:
         return None
-    known_platform = registry.PLATFORMS.get(platform)
-    title = platform if known_platform is None else known_platform.title
-    return _REMEDIES[FaultCause(fault)].format(title=title)
+    return _REMEDIES[FaultCause(fault)].format(title=find_title(registry.PLATFORMS, platform))
