@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from psycopg.types.json import Jsonb
@@ -17,11 +17,13 @@ from headwater.forwarding.platforms.chatgpt_ads import ChatGPTAds
 from headwater.forwarding.platforms.meta import Meta
 from headwater.forwarding.platforms.microsoft_offline import MicrosoftOffline
 from headwater.forwarding.platforms.platform import Platform
-from headwater.forwarding.platforms.settings import CREDIT_MODELS
+from headwater.forwarding.platforms.settings import CreditModel
 from tests.deliveries.staging import Sending
 from tests.support.campaigns import campaign_size
 from tests.support.destinations import change_platform
 from tests.support.fake_platform import Answer, FakePlatform, ReceivedRequest, Step
+
+CREDIT_MODELS = get_args(get_args(CreditModel)[0])[1:]  # without `off`
 
 PATHS = campaign_size("HEADWATER_CREDIT_PATHS", 120, 10_000)
 HOUR, DAY = 3600, 86_400

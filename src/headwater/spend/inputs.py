@@ -112,7 +112,7 @@ _FIGURE = (
 _COUNT = (
     integer(15).then(_bounded).or_none().documented(type=["integer", "null"], minimum=0, maximum=10**15 - 1)
 )
-_CURRENCY = written({"type": "string", "pattern": r"^\s*[A-Za-z]{3}\s*$"}, parse_currency)
+CURRENCY = written({"type": "string", "pattern": r"^\s*[A-Za-z]{3}\s*$"}, parse_currency)
 _ZONE = text_up_to(64, trim=True).or_none().then(parse_zone)
 _COUNTRY = (
     text_up_to(2, trim=True, rule="must be a country code of two letters, such as DE.")
@@ -142,7 +142,7 @@ FIELDS: dict[str, Property] = {
     "ad_name": Property(_NAME),
     "country": Property(_COUNTRY, "Two letters; omit for all countries."),
     "amount": Property(_AMOUNT, "Up to six decimals.", missing=REQUIRED),
-    "currency": Property(_CURRENCY, missing=REQUIRED),
+    "currency": Property(CURRENCY, missing=REQUIRED),
     "impressions": Property(_COUNT),
     "clicks": Property(_COUNT),
     "platform_conversions": Property(_FIGURE, "As counted by the platform."),

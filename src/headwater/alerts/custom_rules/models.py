@@ -44,7 +44,6 @@ MONEY = frozenset({"cpa", "cac", "spend", "contribution", *OF_MONEY})
 PERCENTAGES = frozenset({Measure.CONVERSION_RATE})
 """Figures and thresholds in per cent."""
 PERIODS = {1: "yesterday", 7: "the last 7 full days", 30: "the last 30 full days"}
-FILTER_GROUPS = (Group.PLATFORM, Group.SOURCE, Group.CHANNEL, Group.CAMPAIGN)
 SPENDER_GROUPS = (Group.PLATFORM, Group.CAMPAIGN)
 _MOST_DECIMALS = 4
 _THRESHOLD = re.compile(rf"-?[0-9]{{1,9}}(\.[0-9]{{1,{_MOST_DECIMALS}}})?")

@@ -21,6 +21,7 @@ from headwater.http.errors import NotFound, require_found
 from headwater.http.inputs.pagination import Page, Position, make_page, to_key
 
 queries = Queries(__name__, "delivery_log.sql")
+_FETCH = queries["fetch"].format(columns=queries["columns"])
 
 FINISHED = ("failed", "refused", "expired", "skipped")
 """Statuses that can be replayed."""
@@ -107,7 +108,9 @@ async def list_deliveries(
     bound |= {"after": position.key[0] if position and is_backward else 0}
     bound |= {"before": position.key[0] if position and not is_backward else _BEYOND_ALL}
     statement = queries["page"].format(
-        only=delivery_filter.conditions(), order=_OLDEST_FIRST if is_backward else _NEWEST_FIRST
+        columns=queries["columns"],
+        only=delivery_filter.conditions(),
+        order=_OLDEST_FIRST if is_backward else _NEWEST_FIRST,
     )
     # A generic plan, without limit and rare values, may not stop early.
     cursor = await connection.execute(statement, bound, prepare=False)
@@ -147,7 +150,7 @@ async def list_event_deliveries(connection: AsyncConnection, space_id: int, even
 async def fetch_delivery(connection: AsyncConnection, space_id: int, delivery_id: int) -> str:
     """Return JSON with the attempts. Raises NotFound."""
     values = {"space_id": space_id, "delivery_id": delivery_id}
-    return require_found(await fetch_optional(connection, queries["fetch"], values), "Delivery")[0]
+    return require_found(await fetch_optional(connection, _FETCH, values), "Delivery")[0]
 
 
 async def replay(

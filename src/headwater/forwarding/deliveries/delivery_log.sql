@@ -1,16 +1,15 @@
+-- name: columns
+-- What is shown of a delivery. A deleted event has no name.
+d.id, d.destination_id, t.platform, d.event_id, d.kind, e.event_name, d.dedup_id, d.status, d.reason, d.attempts,
+iso_utc(CASE WHEN d.finished_at IS NULL THEN d.due_at END) AS due_at, d.touchpoint_id, d.http_status, d.error,
+d.platform_request_id, trim_scale(d.sent_amount) AS sent_amount, d.sent_currency, d.credit,
+iso_utc(d.created_at) AS created_at, iso_utc(d.finished_at) AS finished_at
+
 -- name: page
--- {only} is a filter that can use its index. A deleted event has no name.
-SELECT (SELECT row_to_json(line)::text FROM (
-            SELECT d.id, d.destination_id, d.platform, d.event_id, d.kind, d.event_name, d.dedup_id,
-                   d.status, d.reason, d.attempts, iso_utc(d.due_at) AS due_at, d.touchpoint_id,
-                   d.http_status, d.error, d.platform_request_id, d.sent_amount, d.sent_currency, d.credit, iso_utc(d.created_at) AS created_at,
-                   iso_utc(d.finished_at) AS finished_at
-       ) line), d.id
+-- {only} is a filter that can use its index.
+SELECT row_to_json(line)::text, line.id
 FROM (
-    SELECT d.id, d.destination_id, t.platform, d.event_id, d.kind, e.event_name, d.dedup_id, d.status,
-           d.reason, d.attempts, CASE WHEN d.finished_at IS NULL THEN d.due_at END AS due_at,
-           d.touchpoint_id, d.http_status, d.error, d.platform_request_id,
-           trim_scale(d.sent_amount) AS sent_amount, d.sent_currency, d.credit, d.created_at, d.finished_at
+    SELECT {columns}
     FROM deliveries d
     JOIN destinations t ON t.space_id = %(space_id)s AND t.id = d.destination_id
     LEFT JOIN events e ON e.space_id = %(space_id)s AND e.id = d.event_id
@@ -18,8 +17,8 @@ FROM (
       AND d.id > %(after)s AND d.id < %(before)s
     ORDER BY d.id {order}
     LIMIT %(limit)s
-) d
-ORDER BY d.id DESC;
+) line
+ORDER BY line.id DESC;
 
 -- name: count
 -- At most the latest %(most)s.
@@ -53,11 +52,7 @@ SELECT EXISTS (SELECT FROM events e WHERE e.space_id = %(space_id)s AND e.id = %
 -- name: fetch
 SELECT row_to_json(line)::text
 FROM (
-    SELECT d.id, d.destination_id, t.platform, d.event_id, d.kind, e.event_name, d.dedup_id, d.status,
-           d.reason, d.attempts,
-           iso_utc(CASE WHEN d.finished_at IS NULL THEN d.due_at END) AS due_at, d.touchpoint_id,
-           d.http_status, d.error, d.platform_request_id, trim_scale(d.sent_amount) AS sent_amount, d.sent_currency, d.credit, iso_utc(d.created_at) AS created_at,
-           iso_utc(d.finished_at) AS finished_at, d.request, d.answer,
+    SELECT {columns}, d.request, d.answer,
            coalesce((SELECT json_agg(json_build_object(
                                 'attempted_at', iso_utc(a.attempted_at), 'outcome', a.outcome,
                                 'http_status', a.http_status, 'error', a.error) ORDER BY a.id)

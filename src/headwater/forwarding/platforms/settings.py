@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Literal
 
 from msgspec import Meta
 
@@ -43,7 +43,6 @@ _CreditModel = Literal[
     "time_decay",
     "last_non_direct_touch",
 ]
-CREDIT_MODELS: tuple[str, ...] = get_args(_CreditModel)[1:]
 CreditModel = Annotated[
     _CreditModel,
     Meta(

@@ -4,17 +4,15 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
-from headwater.http.inputs.fields import NUMBER, REQUIRED, Schema, number, number_text, written
+from headwater.http.inputs.fields import NUMBER, REQUIRED, number, number_text, written
 from headwater.http.inputs.objects import Property, array_of, object_of, parse_body
 from headwater.http.inputs.pagination import Cursors
 from headwater.http.inputs.timerange import parse_day
-from headwater.spaces.currencies import parse_currency
+from headwater.spend.inputs import CURRENCY, DAY_SCHEMA
 from headwater.spend.rates.store import Rate
 
 MAX_RATES = 5000
 MIN_RATE, MAX_RATE = Decimal("1e-12"), Decimal("1e12")
-
-_DAY_SCHEMA: Schema = {"type": "string", "format": "date", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}
 
 
 def _check_bounds(rate: Decimal) -> Decimal:
@@ -33,7 +31,6 @@ def _build_rate(values: dict[str, Any]) -> Rate:
     return Rate(**values)
 
 
-_CURRENCY = written({"type": "string", "pattern": r"^\s*[A-Za-z]{3}\s*$"}, parse_currency)
 _RATE = (
     number("must be a number.")
     .then(_check_bounds)
@@ -41,9 +38,9 @@ _RATE = (
 )
 _ROW = object_of(
     {
-        "date": Property(written(_DAY_SCHEMA, _parse_day), missing=REQUIRED),
-        "base": Property(_CURRENCY, "The currency that is priced.", missing=REQUIRED),
-        "currency": Property(_CURRENCY, missing=REQUIRED),
+        "date": Property(written(DAY_SCHEMA, _parse_day), missing=REQUIRED),
+        "base": Property(CURRENCY, "The currency that is priced.", missing=REQUIRED),
+        "currency": Property(CURRENCY, missing=REQUIRED),
         "rate": Property(_RATE, "Units of `currency` per unit of `base`.", missing=REQUIRED),
     }
 ).then(_build_rate)
