@@ -113,8 +113,7 @@ async def _explain_visits(evidence: CauseEvidence, judgement: Judgement) -> str:
     row = await fetch_optional(evidence.connection, queries["refusals"], evidence.values(judgement))
     if row is not None:
         return _REFUSALS[row[0]].format(row[1])
-    orders = evidence.counts.orders
-    number = orders.total(judgement.steps) if orders is not None else 0
+    number = evidence.counts.orders.total(judgement.steps)
     if judgement.is_severe:
         contrast = f" while {number:,} order{'s' * (number != 1)} arrived" if number else ""
         return (
@@ -179,10 +178,9 @@ async def _explain_source(evidence: CauseEvidence, judgement: Judgement) -> str:
 
 def _other_visits(counts: SpaceCounts, judgement: Judgement) -> tuple[float, float]:
     """Return the visits beyond those expected if half of the source's were missing, and their deviation."""
-    touches, series = counts.touches, counts.by_source.get(judgement.subject)
-    usual_touches = touches.usual(judgement.steps) if touches is not None else None
-    usual_visits = series.usual(judgement.steps) if series is not None else None
-    if touches is None or series is None or usual_touches is None or usual_visits is None:
+    touches, series = counts.touches, counts.by_source[judgement.subject]
+    usual_touches, usual_visits = touches.usual(judgement.steps), series.usual(judgement.steps)
+    if usual_touches is None or usual_visits is None:
         return 0.0, 0.0
     missing_visits = usual_visits.middle - series.total(judgement.steps)
     extra_visits = touches.total(judgement.steps) - usual_touches.middle + missing_visits / 2

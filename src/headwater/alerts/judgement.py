@@ -62,11 +62,11 @@ def judge_hour(counts: SpaceCounts, alertness: Alertness) -> list[Judgement]:
         _rise(Rule.ORDERS_REPEATED, counts.repeated, alertness),
         _rise(Rule.REJECTIONS_ROSE, counts.rejected, alertness),
         *(
-            _share(Rule.DELIVERIES_FAILED, subject, counts.failed.get(subject), series, alertness)
+            _share(Rule.DELIVERIES_FAILED, subject, counts.failed[subject], series, alertness)
             for subject, series in counts.finished.items()
         ),
         *(
-            _share(Rule.IDENTIFIERS_MISSING, subject, counts.unmatched.get(subject), series, alertness)
+            _share(Rule.IDENTIFIERS_MISSING, subject, counts.unmatched[subject], series, alertness)
             for subject, series in counts.conversions.items()
         ),
     ]
@@ -119,15 +119,14 @@ class _Sum(Struct, frozen=True):
 class _Rest(Struct, frozen=True):
     """A count without one of its parts."""
 
-    total_series: CountSeries | _Sum | None
+    total_series: CountSeries | _Sum
     part: CountSeries
 
     def total(self, steps: int, steps_back: int = 0) -> float:
-        total = self.total_series.total(steps, steps_back) if self.total_series else 0
-        return max(total - self.part.total(steps, steps_back), 0)
+        return max(self.total_series.total(steps, steps_back) - self.part.total(steps, steps_back), 0)
 
     def usual(self, steps: int, steps_back: int = 0) -> UsualRange | None:
-        usual_total = self.total_series.usual(steps, steps_back) if self.total_series else None
+        usual_total = self.total_series.usual(steps, steps_back)
         usual_part = self.part.usual(steps, steps_back)
         if usual_total is None or usual_part is None:
             return None
@@ -139,10 +138,10 @@ _Control = CountSeries | _Rest | None
 
 
 def _fall(
-    rule: Rule, subject: str, series: CountSeries | None, alertness: Alertness, control: _Control = None
+    rule: Rule, subject: str, series: CountSeries, alertness: Alertness, control: _Control = None
 ) -> Judgement | None:
     """Return None if too little is expected."""
-    if series is None or not series.is_known:
+    if not series.is_known:
         return None
     age, longest = alertness.age(rule, subject), alertness.longest(rule, subject)
     shortest: Judgement | None = None
@@ -191,10 +190,8 @@ def _judge_fall(
     )
 
 
-def _rise(rule: Rule, series: CountSeries | None, alertness: Alertness) -> Judgement | None:
+def _rise(rule: Rule, series: CountSeries, alertness: Alertness) -> Judgement | None:
     """Compare with the maximum of earlier weeks and days."""
-    if series is None:
-        return None
     sensitivity, age = alertness.of(rule), alertness.age(rule, "")
     shortest: Judgement | None = None
     for steps in WINDOWS_OF_FAULTS:
@@ -223,11 +220,9 @@ def _rise(rule: Rule, series: CountSeries | None, alertness: Alertness) -> Judge
 
 
 def _share(
-    rule: Rule, subject: str, numerator: CountSeries | None, total: CountSeries | None, alertness: Alertness
+    rule: Rule, subject: str, numerator: CountSeries, total: CountSeries, alertness: Alertness
 ) -> Judgement | None:
     """Return None without enough data."""
-    if total is None or numerator is None:
-        return None
     sensitivity, age = alertness.of(rule), alertness.age(rule, subject)
     steps = next((window for window in WINDOWS if total.total(window) >= LEAST_EXPECTED), None)
     if (

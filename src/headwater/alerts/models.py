@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from msgspec import Struct, field
 
 from headwater.alerts.rules import Rule, Sensitivity
-from headwater.alerts.series import CountSeries, UsualRange
+from headwater.alerts.series import NO_COUNTS, CountSeries, UsualRange
 
 LONGEST_WINDOW = 168
 """The longest judged period, in hours."""
@@ -25,16 +25,16 @@ class Judgement(Struct, frozen=True):
 
 
 class SpaceCounts(Struct, frozen=True):
-    visits: CountSeries | None = None
-    touches: CountSeries | None = None
+    visits: CountSeries = NO_COUNTS
+    touches: CountSeries = NO_COUNTS
     """Touchpoints of all sources and senders."""
     by_source: Mapping[str, CountSeries] = field(default_factory=dict[str, CountSeries])
     """Touchpoints of each source except `direct`, which no ad or link brings."""
-    orders: CountSeries | None = None
-    untouched: CountSeries | None = None
+    orders: CountSeries = NO_COUNTS
+    untouched: CountSeries = NO_COUNTS
     """Orders without a touchpoint in the window."""
-    repeated: CountSeries | None = None
-    rejected: CountSeries | None = None
+    repeated: CountSeries = NO_COUNTS
+    rejected: CountSeries = NO_COUNTS
     finished: Mapping[str, CountSeries] = field(default_factory=dict[str, CountSeries])
     """Finished deliveries, by destination."""
     failed: Mapping[str, CountSeries] = field(default_factory=dict[str, CountSeries])
@@ -44,10 +44,9 @@ class SpaceCounts(Struct, frozen=True):
     """Conversions without an identifier that the platform could match."""
 
     @property
-    def arrivals(self) -> CountSeries | None:
+    def arrivals(self) -> CountSeries:
         """Visits; in a Space without a site, touchpoints sent by a server."""
-        visits = self.visits
-        return visits if visits is not None and visits.total(visits.end) else self.touches
+        return self.visits if self.visits.total(self.visits.end) else self.touches
 
 
 class DayCounts(Struct, frozen=True):

@@ -58,3 +58,6 @@ class CountSeries(Struct, frozen=True):
     def is_known(self) -> bool:
         """True if there are enough weeks for a usual range."""
         return self.usual(1) is not None
+
+
+NO_COUNTS = CountSeries((0,), 0)
