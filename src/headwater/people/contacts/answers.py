@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, TypeVar
 from zoneinfo import ZoneInfo
 
@@ -11,7 +12,7 @@ from headwater.people.contacts.inputs import CUSTOM_FIELDS, ContactValues
 from headwater.people.contacts.journey import MAX_ITEMS
 from headwater.people.contacts.profiles import format_date
 from headwater.spaces.currencies import AmountCurrency, AmountInSpaceCurrency
-from headwater.spaces.custom_fields import DATE_SLOTS, NUMBER_SLOTS, SLOTS
+from headwater.spaces.custom_fields import DATE_SLOTS, NUMBER_SLOTS, SLOT_TYPES, SLOTS
 from headwater.spaces.known_values import ListedSource
 
 DAY_OR_MOMENT = "`YYYY-MM-DD` at midnight in the Space's zone, else a date-time in UTC."
@@ -22,9 +23,7 @@ DateField = Annotated[str | None, Meta(description=DAY_OR_MOMENT)] | UnsetType
 Tokens = Annotated[list[str], Meta(max_length=5)]
 
 
-class ListedContact(Struct, frozen=True, kw_only=True):
-    """A contact in a list. With `use_custom_field_labels=1` labels replace the names of profile fields."""
-
+class _PrimaryValues(Struct, frozen=True, kw_only=True):
     id: int
     email: str | None
     name: str | None
@@ -32,39 +31,22 @@ class ListedContact(Struct, frozen=True, kw_only=True):
     location: str | None
     trk_tokens: Tokens | UnsetType = UNSET
     emails: list[str] | UnsetType = UNSET
-    profile_field_1: TextField = UNSET
-    profile_field_2: TextField = UNSET
-    profile_field_3: TextField = UNSET
-    profile_field_4: TextField = UNSET
-    profile_field_5: TextField = UNSET
-    profile_field_6: TextField = UNSET
-    profile_field_7: TextField = UNSET
-    profile_field_8: TextField = UNSET
-    profile_field_9: TextField = UNSET
-    profile_field_10: TextField = UNSET
-    profile_field_11: TextField = UNSET
-    profile_field_12: TextField = UNSET
-    profile_field_13: TextField = UNSET
-    profile_field_14: TextField = UNSET
-    profile_field_15: TextField = UNSET
-    profile_field_16: NumberField = UNSET
-    profile_field_17: NumberField = UNSET
-    profile_field_18: NumberField = UNSET
-    profile_field_19: NumberField = UNSET
-    profile_field_20: NumberField = UNSET
-    profile_field_21: NumberField = UNSET
-    profile_field_22: NumberField = UNSET
-    profile_field_23: NumberField = UNSET
-    profile_field_24: NumberField = UNSET
-    profile_field_25: NumberField = UNSET
-    profile_field_26: DateField = UNSET
-    profile_field_27: DateField = UNSET
-    profile_field_28: DateField = UNSET
-    profile_field_29: DateField = UNSET
-    profile_field_30: DateField = UNSET
 
 
-ROW_FIELDS = tuple(name for name in ListedContact.__struct_fields__ if name not in dict(SLOTS).values())
+ROW_FIELDS = _PrimaryValues.__struct_fields__
+
+_FIELD_TYPES: Mapping[str, Any] = {"text": TextField, "number": NumberField, "date": DateField}
+_WithFields: Any = msgspec.defstruct(
+    "_WithFields",
+    [(name, _FIELD_TYPES[kind], UNSET) for name, kind in SLOT_TYPES.items()],
+    bases=(_PrimaryValues,),
+    frozen=True,
+    kw_only=True,
+)
+
+
+class ListedContact(_WithFields):
+    """A contact in a list. With `use_custom_field_labels=1` labels replace the names of profile fields."""
 
 
 class ContactPage(DataPage[ListedContact], frozen=True):
