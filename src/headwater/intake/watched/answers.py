@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
@@ -11,9 +11,7 @@ from headwater.http.answers import DataList, Moment
 from headwater.http.inputs.instants import written_in_utc
 from headwater.intake.imports.answers import STATUSES, describe_progress
 from headwater.intake.imports.job_models import ImportJob
-from headwater.intake.imports.kinds import KINDS
-from headwater.intake.watched.faults import WatchFault
-from headwater.intake.watched.watched_files import WatchedFileRow
+from headwater.intake.watched.watched_files import WatchedFile, WatchedFileRow
 
 MOST_IMPORTS = 20
 
@@ -29,26 +27,9 @@ class WatchedImport(Struct, frozen=True):
     message: str
 
 
-class WatchedFileAnswer(Struct, frozen=True, kw_only=True):
+class WatchedFileAnswer(WatchedFile, frozen=True, kw_only=True):
     """A file that is fetched from an address and imported when it changes."""
 
-    id: int
-    kind: Annotated[str, Meta(description="What it has.", extra_json_schema={"enum": [*KINDS]})]
-    name: str
-    address: str
-    settings: Annotated[dict[str, Any], Meta(description="How it is read; omitted ones are detected.")]
-    secrets: Annotated[list[str], Meta(description="The names of its secrets.")]
-    status: Annotated[
-        Literal["active", "paused", "held"],
-        Meta(description="A held one waits for a change, or to be resumed; `fault` says why."),
-    ]
-    created_at: Moment
-    next_fetch_at: Moment
-    fetched_at: Annotated[Moment | None, Meta(description="The last fetch that worked.")]
-    failures: Annotated[int, Meta(description="Fetches that failed since.")]
-    failing_since: Moment | None
-    fault: Annotated[str | None, Meta(extra_json_schema={"enum": [*map(str, WatchFault), None]})]
-    message: Annotated[str | None, Meta(description="The fault in words.")]
     imports: Annotated[
         list[WatchedImport] | UnsetType,
         Meta(description=f"Its last {MOST_IMPORTS} imports, the latest first; not in lists."),
@@ -62,23 +43,9 @@ class WatchedFileList(DataList[WatchedFileAnswer], frozen=True):
 def describe_watched_file(
     row: WatchedFileRow, jobs: Sequence[ImportJob] | UnsetType = UNSET
 ) -> WatchedFileAnswer:
-    return WatchedFileAnswer(
-        id=row.id,
-        kind=row.kind,
-        name=row.name,
-        address=row.address,
-        settings=row.settings,
-        secrets=row.secret_names,
-        status=row.status,
-        created_at=row.created_at,
-        next_fetch_at=row.next_fetch_at,
-        fetched_at=row.fetched_at,
-        failures=row.failures,
-        failing_since=row.failing_since,
-        fault=row.fault,
-        message=row.fault_message,
-        imports=UNSET if isinstance(jobs, UnsetType) else [_describe_import(job) for job in jobs],
-    )
+    members = {name: getattr(row, name) for name in WatchedFile.__struct_fields__}
+    imports = UNSET if isinstance(jobs, UnsetType) else [_describe_import(job) for job in jobs]
+    return WatchedFileAnswer(**members, imports=imports)
 
 
 def _describe_import(job: ImportJob) -> WatchedImport:

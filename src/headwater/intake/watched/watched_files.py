@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from msgspec import Struct
+from msgspec import Meta, Struct, field
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
 from headwater.database.jobs.due_tasks import AccountKey
 from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
+from headwater.http.answers import Moment
 from headwater.http.errors import Invalid, NotFound, require_found
+from headwater.intake.imports.kinds import KINDS
 from headwater.intake.watched.addresses import read_address
+from headwater.intake.watched.faults import WatchFault
 from headwater.intake.watched.inputs import WatchedFileValues, read_change
 from headwater.spaces.encryption import SealedColumn, Unsealable, seal_values, unseal_values
 from headwater.spaces.spaces import fetch_space
@@ -24,25 +27,29 @@ MOST_WATCHED = 50
 """Per Space."""
 
 
-class WatchedFileRow(Struct, frozen=True):
+class WatchedFile(Struct, frozen=True, kw_only=True):
+    """A file that is fetched from an address and imported when it changes."""
+
     id: int
-    kind: str
-    """A key of the kinds of import."""
+    kind: Annotated[str, Meta(description="What it has.", extra_json_schema={"enum": [*KINDS]})]
     name: str
     address: str
-    settings: dict[str, Any]
-    secret_names: list[str]
-    status: Literal["active", "paused", "held"]
-    created_at: str
-    next_fetch_at: str
-    fetched_at: str | None
-    """The last time that it was fetched and read, changed or not."""
-    failures: int
-    """Fetches that failed since."""
-    failing_since: str | None
-    fault: str | None
-    """A kind of fault."""
-    fault_message: str | None
+    settings: Annotated[dict[str, Any], Meta(description="How it is read; omitted ones are detected.")]
+    secret_names: Annotated[list[str], Meta(description="The names of its secrets.")] = field(name="secrets")
+    status: Annotated[
+        Literal["active", "paused", "held"],
+        Meta(description="A held one waits for a change, or to be resumed; `fault` says why."),
+    ]
+    created_at: Moment
+    next_fetch_at: Moment
+    fetched_at: Annotated[Moment | None, Meta(description="The last fetch that worked.")]
+    failures: Annotated[int, Meta(description="Fetches that failed since.")]
+    failing_since: Moment | None
+    fault: Annotated[str | None, Meta(extra_json_schema={"enum": [*map(str, WatchFault), None]})]
+    fault_message: Annotated[str | None, Meta(description="The fault in words.")] = field(name="message")
+
+
+class WatchedFileRow(WatchedFile, frozen=True, kw_only=True):
     is_fetching: bool
 
 
