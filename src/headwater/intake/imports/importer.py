@@ -236,20 +236,23 @@ class Import:
             raise UnreadableError("another process is importing this file")
 
     def _key(self) -> dict[str, Any]:
-        mapping = format_mapping(self.columns, self.zone, self.notation)
-        return {
-            "space_id": self.space.id,
-            "kind": self.name,
-            "digest": self.source.digest,
-            "mapping": mapping,
-        }
+        return make_progress_key(
+            self.space.id, self.name, self.source.digest, self.columns, self.zone, self.notation
+        )
 
 
 async def forget_progress(connection: AsyncConnection, key: Mapping[str, Any]) -> None:
     await connection.execute(queries["forget"], key)
 
 
-def format_mapping(columns: Columns, zone: ZoneInfo, notation: Notation) -> str:
+def make_progress_key(
+    space_id: int, kind: str, digest: bytes | None, columns: Columns, zone: ZoneInfo, notation: Notation
+) -> dict[str, Any]:
+    mapping = _format_mapping(columns, zone, notation)
+    return {"space_id": space_id, "kind": kind, "digest": digest, "mapping": mapping}
+
+
+def _format_mapping(columns: Columns, zone: ZoneInfo, notation: Notation) -> str:
     """Format the options that make the same file another import."""
     lines = columns.lines()
     if zone.key != "UTC":

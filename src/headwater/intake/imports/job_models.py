@@ -44,25 +44,34 @@ class Reading:
         return asdict(self)
 
 
-def make_defaults(kind: str, uploaded_at: datetime) -> Mapping[str, str]:
-    """Return default values. For spend: the report's time."""
-    return {AS_OF: uploaded_at.isoformat()} if AS_OF in KINDS[kind].fields else {}
+class UploadedFile(Struct, frozen=True, kw_only=True):
+    """The file of an import, and how to decode it."""
 
-
-class ImportJob(Struct, frozen=True):
     id: int
     kind: str
     """A key of KINDS."""
+    created_at: datetime
+    bytes: int
+    encoding: str
+    delimiter: str
+    lines_before: int
+
+    @property
+    def dialect(self) -> Dialect:
+        return Dialect(self.encoding, self.delimiter, self.lines_before)
+
+    @property
+    def defaults(self) -> Mapping[str, str]:
+        """Return default values of rows. For spend: the report's time."""
+        return {AS_OF: self.created_at.isoformat()} if AS_OF in KINDS[self.kind].fields else {}
+
+
+class ImportJob(UploadedFile, frozen=True, kw_only=True):
     name: str
     """The user's name for the file."""
     status: str
     """uploading, uploaded, checking, checked, queued, running, finished, failed or cancelled."""
-    created_at: datetime
-    bytes: int
     digest: bytes | None
-    encoding: str
-    delimiter: str
-    lines_before: int
     reading: dict[str, Any] | None
     again: bool
     bytes_done: int
@@ -95,32 +104,17 @@ class ImportJob(Struct, frozen=True):
     def is_at_work(self) -> bool:
         return self.status in ("checking", "queued", "running")
 
-    @property
-    def dialect(self) -> Dialect:
-        return Dialect(self.encoding, self.delimiter, self.lines_before)
 
-    @property
-    def defaults(self) -> Mapping[str, str]:
-        return make_defaults(self.kind, self.created_at)
-
-
-class ClaimedImport(Struct, frozen=True):
+class ClaimedImport(UploadedFile, frozen=True, kw_only=True):
     """An import leased by this process."""
 
     space_id: int
-    id: int
     lease: UUID
-    kind: str
     file: str
-    bytes: int
     digest: bytes
-    encoding: str
-    delimiter: str
-    lines_before: int
     reading: dict[str, Any]
     status: str
     attempts: int
-    created_at: datetime
 
     @property
     def is_check(self) -> bool:

@@ -73,9 +73,6 @@ class JobRefusals(Refusals):
         if self._waiting:
             await self._store(connection, self._waiting)
 
-    def finish(self, count: int) -> None:
-        del count
-
     def _row(self, row: FileRow, errors: Errors) -> dict[str, Any] | None:
         """Return None above the limit. Omits an erased person's cells."""
         cells = _encode({} if errors == ERASED else row.values).decode()

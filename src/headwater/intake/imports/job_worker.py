@@ -18,10 +18,10 @@ from headwater.database.jobs.lease import LEASE, LeaseLostError, LeaseRenewal
 from headwater.database.jobs.stop import StopRequested
 from headwater.database.row_security import confine_session
 from headwater.intake.imports import jobs
-from headwater.intake.imports.formats.dialects import Dialect, UnreadableError
+from headwater.intake.imports.formats.dialects import UnreadableError
 from headwater.intake.imports.formats.files import RowSource
 from headwater.intake.imports.importer import Import, Progress
-from headwater.intake.imports.job_models import ClaimedImport, Reading, make_defaults
+from headwater.intake.imports.job_models import ClaimedImport, Reading
 from headwater.intake.imports.job_refusals import JobRefusals
 from headwater.spaces.spaces import fetch_space
 
@@ -75,8 +75,7 @@ async def _run(storage: Storage, url: str, job: ClaimedImport, renewal: LeaseRen
     async with await AsyncConnection.connect(url, autocommit=True, connect_timeout=5) as connection:
         await confine_session(connection, job.space_id)
         with storage.open(job.file) as raw:
-            dialect = Dialect(job.encoding, job.delimiter, job.lines_before)
-            source = RowSource(raw, "csv", job.bytes, job.digest, dialect)
+            source = RowSource(raw, "csv", job.bytes, job.digest, job.dialect)
             refusals = JobRefusals(job)
             reading = Reading(**job.reading)
             run = Import(
@@ -87,7 +86,7 @@ async def _run(storage: Storage, url: str, job: ClaimedImport, renewal: LeaseRen
                 refusals,
                 reading.zone,
                 reading.notation,
-                make_defaults(job.kind, job.created_at),
+                job.defaults,
                 job.is_check,
             )
             if not await run.begin(connection, again=False):

@@ -8,7 +8,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
-from msgspec import Struct
 from psycopg import AsyncConnection, Connection
 from psycopg.rows import class_row
 from psycopg.sql import SQL
@@ -21,7 +20,7 @@ from headwater.database.jobs.lease import LEASE
 from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
 from headwater.http.errors import Conflict, require_found
 from headwater.intake.imports.formats.dialects import Dialect, FileSurvey
-from headwater.intake.imports.importer import forget_progress, format_mapping
+from headwater.intake.imports.importer import Progress, forget_progress, make_progress_key
 from headwater.intake.imports.job_models import ClaimedImport, ImportJob, Reading, RefusedRow
 
 queries = Queries(__name__, "jobs.sql")
@@ -41,15 +40,6 @@ REFUSED_KEPT = timedelta(days=14)
 WAITS = {"lease": LEASE, "longest_pause": max(PAUSES)}
 FILE_EXPIRED = "The file was not imported within a day, so it was removed. Upload it again."
 JOB_CHANGED = "The import has changed. Reload its page."
-
-
-class FormerImport(Struct, frozen=True):
-    """An earlier import of the same file with the same settings."""
-
-    rows_done: int
-    taken: int
-    refused: int
-    finished_at: datetime | None
 
 
 async def create_job(
@@ -136,7 +126,7 @@ async def start_job(connection: AsyncConnection, space_id: int, job: ImportJob, 
     """Queue a checked file. `again` repeats rows stored earlier. Raises Conflict."""
     await _change(connection, "start", {"space_id": space_id, "id": job.id, "again": again})
     if again:
-        await forget_progress(connection, make_progress_key(space_id, job))
+        await forget_progress(connection, _make_progress_key(space_id, job))
 
 
 async def cancel_job(connection: AsyncConnection, space_id: int, job_id: int) -> None:
@@ -149,23 +139,23 @@ async def _change(connection: AsyncConnection, statement: str, values: dict[str,
         raise Conflict(JOB_CHANGED)
 
 
-async def fetch_former(connection: AsyncConnection, space_id: int, job: ImportJob) -> FormerImport | None:
+async def fetch_former(connection: AsyncConnection, space_id: int, job: ImportJob) -> Progress | None:
     """Return the progress of an earlier import of the same file and settings."""
-    cursor = connection.cursor(row_factory=class_row(FormerImport))
-    return await fetch_optional(cursor, queries["progress"], make_progress_key(space_id, job))
+    cursor = connection.cursor(row_factory=class_row(Progress))
+    return await fetch_optional(cursor, queries["progress"], _make_progress_key(space_id, job))
 
 
 async def forget_former(connection: AsyncConnection, space_id: int, job: ImportJob) -> None:
     """Let a queued import repeat a finished one of the same file and settings."""
     former_import = await fetch_former(connection, space_id, job)
     if former_import is not None and former_import.finished_at is not None:
-        await forget_progress(connection, make_progress_key(space_id, job))
+        await forget_progress(connection, _make_progress_key(space_id, job))
 
 
-def make_progress_key(space_id: int, job: ImportJob) -> dict[str, Any]:
+def _make_progress_key(space_id: int, job: ImportJob) -> dict[str, Any]:
     reading = Reading(**(job.reading or {"columns": {}}))
-    mapping = format_mapping(reading.build_columns(job.kind), reading.zone, reading.notation)
-    return {"space_id": space_id, "kind": job.kind, "digest": job.digest, "mapping": mapping}
+    columns = reading.build_columns(job.kind)
+    return make_progress_key(space_id, job.kind, job.digest, columns, reading.zone, reading.notation)
 
 
 async def list_refused(

@@ -40,9 +40,6 @@ class _DiscardedRefusals(Refusals):
     async def add(self, connection: AsyncConnection, refused_rows: RefusedRows) -> None:
         del connection, refused_rows
 
-    def finish(self, count: int) -> None:
-        del count
-
 
 def preview_rows(space: Space, job: ImportJob, reading: Reading, rows: Sequence[FileRow]) -> list[PreviewRow]:
     source = RowSource(io.BytesIO(), "csv", 0, b"", job.dialect)
