@@ -11,7 +11,7 @@ import httpx
 import psycopg
 import pytest
 
-from headwater.intake.merging.membership import attach_company
+from headwater.intake.merging.membership import change_company
 from headwater.intake.pipeline.batch_runner import process, process_space
 from headwater.intake.pipeline.claim import claim
 from tests.support.factories import Stage, make_stage
@@ -272,7 +272,7 @@ def test_the_pipeline_leaves_a_space_alone_while_a_membership_changes(
 
     async def attach_while_a_worker_tries() -> None:
         async with await psycopg.AsyncConnection.connect(database_url) as connection:
-            await attach_company(connection, stage.space_id, contact_id, chosen_company)
+            await change_company(connection, stage.space_id, contact_id, chosen_company)
             result = await asyncio.to_thread(process_space, worker, stage.space_id)
             assert result.skipped == 1
 

@@ -17,7 +17,7 @@ from headwater.events.updates import update_event
 from headwater.forwarding.deliveries.changes import remove_event
 from headwater.http.errors import Conflict, NotFound
 from headwater.intake.inbox.rejected import replay_rejected
-from headwater.intake.merging.membership import attach_company, detach_company
+from headwater.intake.merging.membership import change_company
 from headwater.intake.merging.unmerge import unmerge
 from headwater.intake.pipeline.reclassification import reclassify_next
 from headwater.people.contacts.inputs import read_changes
@@ -194,14 +194,14 @@ def _attach(world: World, step: Change) -> Work | None:
     company_id = _pick(world.ids("companies"), step.other_number)
     if contact_id is None or company_id is None:
         return None
-    return lambda connection: attach_company(connection, world.space_id, contact_id, company_id)
+    return lambda connection: change_company(connection, world.space_id, contact_id, company_id)
 
 
 def _detach(world: World, step: Change) -> Work | None:
     contact_id = _pick(world.ids("contacts"), step.number)
     if contact_id is None:
         return None
-    return lambda connection: detach_company(connection, world.space_id, contact_id)
+    return lambda connection: change_company(connection, world.space_id, contact_id, None)
 
 
 def _amount(world: World, step: Change) -> Work | None:

@@ -9,7 +9,7 @@ from headwater.endpoints.operations import Operation, PathParameter
 from headwater.http.inputs.pagination import answer_page
 from headwater.http.inputs.path_parameters import INTEGER_ID, REST
 from headwater.http.rate_limits import RateLimit
-from headwater.intake.merging.membership import REASSIGNMENT_SECONDS, attach_company, detach_company
+from headwater.intake.merging.membership import REASSIGNMENT_SECONDS, change_company
 from headwater.people.contacts import inputs, parameters
 from headwater.people.contacts.answers import (
     ContactAnswer,
@@ -94,7 +94,7 @@ async def attach_contact_company(call: Call) -> ContactCompany:
     contact_id = call.path_id("id")
     company_id = inputs.read_company_id(await call.body())
     async with call.change(REASSIGNMENT_SECONDS) as connection:
-        canonical = await attach_company(connection, call.space_id, contact_id, company_id)
+        canonical = await change_company(connection, call.space_id, contact_id, company_id)
         call.note(AuditChange("contact", canonical, after={"company_id": company_id}))
     return ContactCompany(canonical, company_id)
 
@@ -103,7 +103,7 @@ async def detach_contact_company(call: Call) -> ContactCompany:
     """Remove the contact from its company, if any, with all its activity."""
     contact_id = call.path_id("id")
     async with call.change(REASSIGNMENT_SECONDS) as connection:
-        canonical = await detach_company(connection, call.space_id, contact_id)
+        canonical = await change_company(connection, call.space_id, contact_id, None)
         call.note(AuditChange("contact", canonical, after={"company_id": None}))
     return ContactCompany(canonical, None)
 

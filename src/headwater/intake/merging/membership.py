@@ -15,26 +15,17 @@ REASSIGNMENT_SECONDS = 20.0
 """Time limit; a contact can have 100,000 events."""
 
 
-async def attach_company(connection: AsyncConnection, space_id: int, contact_id: int, company_id: int) -> int:
-    """Return the contact's canonical id. Raises NotFound."""
-    await lock_identities(connection, space_id)
-    canonical = await resolve(connection, space_id, contact_id)
-    await require_company(connection, space_id, company_id)
-    await _set_membership(connection, space_id, canonical, company_id)
-    return canonical
-
-
-async def detach_company(connection: AsyncConnection, space_id: int, contact_id: int) -> int:
-    """Return the contact's canonical id. Raises NotFound."""
-    await lock_identities(connection, space_id)
-    canonical = await resolve(connection, space_id, contact_id)
-    await _set_membership(connection, space_id, canonical, None)
-    return canonical
-
-
-async def _set_membership(
+async def change_company(
     connection: AsyncConnection, space_id: int, contact_id: int, company_id: int | None
-) -> None:
-    """Reassign rows even if unchanged, so that a repeated request repairs them."""
-    await set_company(connection, space_id, contact_id, company_id)
-    await reassign(connection, space_id, ContactMove(contact_id, contact_id, company_id))
+) -> int:
+    """Attach the contact to a company, or detach it with None. Return its canonical id. Raises NotFound.
+
+    Rows are reassigned even if unchanged, so that a repeated request repairs them.
+    """
+    await lock_identities(connection, space_id)
+    canonical = await resolve(connection, space_id, contact_id)
+    if company_id is not None:
+        await require_company(connection, space_id, company_id)
+    await set_company(connection, space_id, canonical, company_id)
+    await reassign(connection, space_id, ContactMove(canonical, canonical, company_id))
+    return canonical

@@ -35,7 +35,7 @@ from headwater.events.journey_amounts import with_amounts
 from headwater.http.inputs.fields import whole_number
 from headwater.http.inputs.parameters import JsonInput, Parameter
 from headwater.http.openapi import MOMENT, object_schema
-from headwater.intake.merging.membership import REASSIGNMENT_SECONDS, attach_company, detach_company
+from headwater.intake.merging.membership import REASSIGNMENT_SECONDS, change_company
 from headwater.people.contacts import filters, inputs, parameters
 from headwater.people.contacts.answers import (
     ContactAnswer,
@@ -147,7 +147,7 @@ async def _update_contact(context: ToolContext, arguments: Arguments) -> Any:
 async def _attach_company(context: ToolContext, arguments: Arguments) -> Any:
     company_id = inputs.read_company_id(arguments)
     async with context.transaction(REASSIGNMENT_SECONDS) as connection:
-        canonical = await attach_company(connection, context.space_id, arguments["contact_id"], company_id)
+        canonical = await change_company(connection, context.space_id, arguments["contact_id"], company_id)
         change = AuditChange("contact", canonical, after={"company_id": company_id})
         await context.note(connection, "attach_contact_company", change)
     return ContactCompany(canonical, company_id)
@@ -155,7 +155,7 @@ async def _attach_company(context: ToolContext, arguments: Arguments) -> Any:
 
 async def _detach_company(context: ToolContext, arguments: Arguments) -> Any:
     async with context.transaction(REASSIGNMENT_SECONDS) as connection:
-        canonical = await detach_company(connection, context.space_id, arguments["contact_id"])
+        canonical = await change_company(connection, context.space_id, arguments["contact_id"], None)
         change = AuditChange("contact", canonical, after={"company_id": None})
         await context.note(connection, "detach_contact_company", change)
     return ContactCompany(canonical, None)
