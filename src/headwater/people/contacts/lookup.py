@@ -21,14 +21,14 @@ async def find_by_email(connection: AsyncConnection, space_id: int, email: str) 
     """Return the only contact with an address (trimmed, lower-case). Raises NotFound, or Conflict with the
     sorted `contact_ids`.
     """
-    ids = await _ids(connection, "by_email", space_id, email)
-    return _require_one(ids, "Several contacts have this e-mail address.")
+    several = "Several contacts have this e-mail address."
+    return await _find_only(connection, space_id, email, ["email"], several)
 
 
 async def find_by_any_email(connection: AsyncConnection, space_id: int, email: str) -> int:
     """Include former addresses. Raises the same errors."""
-    ids = await _ids(connection, "by_any_email", space_id, email)
-    return _require_one(ids, "Several contacts have or had this e-mail address.")
+    several = "Several contacts have or had this e-mail address."
+    return await _find_only(connection, space_id, email, ["email", "former_email"], several)
 
 
 async def find_holders(
@@ -45,12 +45,11 @@ async def fetch_addresses(
     return dict(await fetch_all(connection, queries["addresses"], values))
 
 
-async def _ids(connection: AsyncConnection, statement: str, space_id: int, email: str) -> list[int]:
-    cursor = await connection.execute(queries[statement], {"space_id": space_id, "email": email})
-    return [row[0] for row in await cursor.fetchall()]
-
-
-def _require_one(ids: list[int], several: str) -> int:
+async def _find_only(
+    connection: AsyncConnection, space_id: int, email: str, kinds: list[str], several: str
+) -> int:
+    values = {"space_id": space_id, "email": email, "kinds": kinds}
+    ids = [contact_id for (contact_id,) in await fetch_all(connection, queries["by_email"], values)]
     if not ids:
         raise NotFound("Contact")
     if len(ids) > 1:

@@ -5,13 +5,7 @@ WHERE c.space_id = %(space_id)s AND c.id = %(contact_id)s;
 -- name: by_email
 -- Including secondary addresses and those of merged contacts.
 SELECT DISTINCT i.contact_id FROM contact_identifiers i
-WHERE i.space_id = %(space_id)s AND i.kind = 'email' AND i.value = %(email)s
-ORDER BY i.contact_id;
-
--- name: by_any_email
--- Including former addresses.
-SELECT DISTINCT i.contact_id FROM contact_identifiers i
-WHERE i.space_id = %(space_id)s AND i.kind IN ('email', 'former_email') AND i.value = %(email)s
+WHERE i.space_id = %(space_id)s AND i.kind = ANY(%(kinds)s::text[]) AND i.value = %(email)s
 ORDER BY i.contact_id;
 
 -- name: holders
