@@ -63,11 +63,6 @@ def delete_rows(connection: Connection[Any], space_id: int, ids: list[int]) -> N
     connection.execute(queries["delete"], {"space_id": space_id, "ids": ids})
 
 
-def waiting_ids(connection: Connection[Any], space_id: int, limit: int) -> list[int]:
-    values = {"space_id": space_id, "limit": limit}
-    return [row[0] for row in connection.execute(queries["waiting_ids"], values)]
-
-
 def find_next_waiting_spaces(connection: Connection[Any], after: int, limit: int) -> list[int]:
     """Return up to `limit` Spaces, in order after `after`."""
     values = {"after": after, "most": limit}

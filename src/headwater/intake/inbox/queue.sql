@@ -22,9 +22,6 @@ FROM inbox i
 WHERE i.space_id = %(space_id)s AND i.id = ANY(%(ids)s::bigint[])
 ORDER BY i.id;
 
--- name: waiting_ids
-SELECT i.id FROM inbox i WHERE i.space_id = %(space_id)s ORDER BY i.id LIMIT %(limit)s;
-
 -- name: delete
 DELETE FROM inbox i WHERE i.space_id = %(space_id)s AND i.id = ANY(%(ids)s::bigint[]);
 

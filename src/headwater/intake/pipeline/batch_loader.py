@@ -24,7 +24,7 @@ from headwater.intake.pipeline.page_views import (
 )
 from headwater.intake.pipeline.phones import register_stored_phones
 from headwater.intake.pipeline.refunds import list_order_ids, list_refunded_orders
-from headwater.people.companies import batch_store as companies
+from headwater.people.companies.batch_store import request_companies
 from headwater.people.companies.domains import business_domain
 from headwater.people.contacts.batch_store import load_contact_rows, read_profiles
 from headwater.people.identity import queries as identity
@@ -49,7 +49,7 @@ def load_existing(connection: Connection[Any], batch: Batch) -> None:
     fetch_links = identity.request_links(connection, space_id, identifiers)
     fetch_joins = identity.request_joins(connection, space_id, *_unsigned_browsers(batch))
     fetch_refunds = request_refunds(connection, space_id, list_order_ids(batch))
-    fetch_companies = companies.request_companies(connection, space_id, *_company_names(batch))
+    fetch_companies = request_companies(connection, space_id, *_company_names(batch))
     batch.recorded = fetch_recorded()
     batch.page_view_keys = fetch_keys()
     batch.clicks = fetch_clicks()
@@ -95,14 +95,12 @@ def _company_names(batch: Batch) -> tuple[set[str], set[str]]:
 
 def request_numbers(connection: Connection[Any], batch: Batch) -> Callable[[], None]:
     """Request ids. Call the result to assign them."""
-    assign_contact_ids = identity.request_ids(connection, batch.directory)
-    assign_company_ids = companies.request_ids(connection, batch.companies)
-
-    def assign() -> None:
-        assign_contact_ids()
-        assign_company_ids()
-
-    return assign
+    new_items = {
+        "contact_ids": batch.directory.created,
+        "receipt_ids": batch.directory.merges,
+        "company_ids": batch.companies.created,
+    }
+    return identity.request_ids(connection, new_items)
 
 
 def load_visits(connection: Connection[Any], batch: Batch) -> None:

@@ -17,7 +17,7 @@ from headwater.base.failpoints import failpoint
 from headwater.base.telemetry.counters import make_counter
 from headwater.base.telemetry.spans import span
 from headwater.database.jobs.connection import TRANSIENT_ERRORS, WorkerConnection
-from headwater.intake.inbox.queue import delete_rows, waiting_ids
+from headwater.intake.inbox.queue import delete_rows, request_versions
 from headwater.intake.inbox.rejected import reject_rows
 from headwater.intake.inbox.rows import Rejection, RejectReason
 from headwater.intake.pipeline.batch import Batch, BatchResult
@@ -179,7 +179,8 @@ def process_space(
         if isinstance(connection, WorkerConnection):
             connection.count_rows(result.rows)
         return result
-    return _isolate(connection, space_id, waiting_ids(connection, space_id, limit))
+    versions = request_versions(connection, space_id, limit)()
+    return _isolate(connection, space_id, [row_id for row_id, _ in versions])
 
 
 def _isolate(connection: Connection[Any], space_id: int, ids: list[int]) -> BatchResult:

@@ -15,9 +15,6 @@ CROSS JOIN LATERAL (
     OFFSET 0
 ) c;
 
--- name: draw_ids
-SELECT nextval('company_ids') FROM generate_series(1, %(count)s::int);
-
 -- name: create
 INSERT INTO companies (space_id, id, domain, external_id, name, created_at)
 SELECT %(space_id)s, r.id, r.domain, r.external_id, r.name,

@@ -30,20 +30,6 @@ def request_companies(
     return fetch
 
 
-def request_ids(connection: Connection[Any], companies: Companies) -> Callable[[], None]:
-    """Start drawing ids; the result assigns them."""
-    if not companies.created:
-        return lambda: None
-    cursor = connection.execute(queries["draw_ids"], {"count": len(companies.created)})
-
-    def assign() -> None:
-        ids = sorted(row[0] for row in cursor)
-        for company, company_id in zip(companies.created, ids, strict=True):
-            company.id = company_id
-
-    return assign
-
-
 def write_companies(connection: Connection[Any], space_id: int, companies: Companies) -> None:
     if companies.created:
         new_companies = [

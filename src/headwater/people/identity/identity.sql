@@ -26,11 +26,8 @@ CROSS JOIN LATERAL (
     LIMIT %(limit)s
 ) i;
 
--- name: draw_contact_ids
-SELECT nextval('contact_ids') FROM generate_series(1, %(count)s::int);
-
--- name: draw_merge_ids
-SELECT nextval('receipt_ids') FROM generate_series(1, %(count)s::int);
+-- name: draw_ids
+SELECT nextval({sequence}) FROM generate_series(1, %(count)s::int);
 
 -- name: joins
 SELECT j.browser, j.contact_id, (extract(epoch FROM j.joined_at) * 1000000)::bigint

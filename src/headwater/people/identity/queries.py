@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, Protocol
 
 from psycopg import Connection
+from psycopg.sql import Literal
 
 from headwater.database.bulk_values import rows
 from headwater.database.queries import Queries
-from headwater.people.identity.directory import (
-    EMAIL,
-    MAX_SHARED_CONTACTS,
-    Contact,
-    Directory,
-    IdentifierLink,
-    Merge,
-)
+from headwater.people.identity.directory import EMAIL, MAX_SHARED_CONTACTS, Directory, IdentifierLink
 from headwater.people.identity.joins import JOIN_PERIOD, Joins
 
 queries = Queries(__name__, "identity.sql")
+
+_DRAW_IDS = {
+    sequence: queries["draw_ids"].format(sequence=Literal(sequence))
+    for sequence in ("contact_ids", "receipt_ids", "company_ids")
+}
 
 StoredLink = tuple[str, str, int, int, int]
 """Kind, value, contact id, time last seen, recency."""
@@ -67,12 +66,19 @@ def add_links(directory: Directory, links: Iterable[StoredLink]) -> None:
         directory.add_link(contact, (kind, value), IdentifierLink(last_seen, recency))
 
 
-def request_ids(connection: Connection[Any], directory: Directory) -> Callable[[], None]:
-    """Start drawing ids of contacts and merges; the result assigns them in order."""
-    requests: list[tuple[Sequence[Contact | Merge], Any]] = []
-    for name, items in (("draw_contact_ids", directory.created), ("draw_merge_ids", directory.merges)):
-        if items:
-            requests.append((items, connection.execute(queries[name], {"count": len(items)})))
+class Numbered(Protocol):
+    id: int
+
+
+def request_ids(
+    connection: Connection[Any], new_items: Mapping[str, Sequence[Numbered]]
+) -> Callable[[], None]:
+    """Start drawing ids from sequences for the new items of each; the result assigns them in order."""
+    requests = [
+        (items, connection.execute(_DRAW_IDS[sequence], {"count": len(items)}))
+        for sequence, items in new_items.items()
+        if items
+    ]
 
     def assign() -> None:
         for items, cursor in requests:
