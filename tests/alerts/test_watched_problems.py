@@ -11,7 +11,7 @@ import pytest
 from headwater.alerts.problems import Alert, list_alerts
 from headwater.alerts.rules import Rule
 from headwater.console.setup_pages.remedies import find_alert_page
-from headwater.intake.watched.remedies import REMEDIES
+from headwater.intake.watched.faults import REMEDIES
 from tests.support.accounts import Accounts
 from tests.support.factories import Stage
 

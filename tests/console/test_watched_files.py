@@ -11,8 +11,7 @@ import pytest
 
 from headwater.base.settings import Settings
 from headwater.intake.watched.addresses import ADDRESS_KINDS
-from headwater.intake.watched.faults import WatchFault
-from headwater.intake.watched.remedies import REMEDIES
+from headwater.intake.watched.faults import REMEDIES, WatchFault
 from headwater.spaces.accounts.roles import Role
 from tests.conftest import Running, run_application
 from tests.console.conftest import Counting, Person

@@ -8,8 +8,7 @@ from msgspec import Struct
 from psycopg import AsyncConnection
 
 from headwater.database.queries import Queries, fetch_all, make_cursor
-from headwater.intake.watched.faults import WatchFault
-from headwater.intake.watched.remedies import REMEDIES
+from headwater.intake.watched.faults import REMEDIES, WatchFault
 
 queries = Queries(__name__, "watched_problems.sql")
 

@@ -14,7 +14,7 @@ from headwater.console.visits import PageVisit, SentForm, SpacePages
 from headwater.intake.imports.jobs import list_watched_jobs
 from headwater.intake.watched import watched_files
 from headwater.intake.watched.answers import MOST_IMPORTS
-from headwater.intake.watched.remedies import REMEDIES
+from headwater.intake.watched.faults import REMEDIES
 from headwater.intake.watched.watched_files import WatchedFileRow
 from headwater.spaces.accounts.roles import Permission
 
