@@ -26,8 +26,7 @@ from headwater.events.accepted import SALES_EVENTS
 from headwater.http.inputs.pagination import Cursors
 from headwater.http.inputs.parameters import Query
 from headwater.http.inputs.timerange import EVER
-from headwater.people.companies.models import ListCompanies
-from headwater.people.companies.queries import list_companies
+from headwater.people.companies.queries import ListCompanies, list_companies
 from headwater.reports.query import Measure
 
 queries = Queries(__name__, "company_list.sql")

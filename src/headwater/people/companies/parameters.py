@@ -6,7 +6,7 @@ from headwater.http.inputs.date_range import MOMENT_OR_BLANK, date_range
 from headwater.http.inputs.pagination import CURSOR, Cursors, page_size
 from headwater.http.inputs.parameters import Input
 from headwater.http.inputs.timerange import EVER
-from headwater.people.companies.models import ListCompanies
+from headwater.people.companies.queries import ListCompanies
 from headwater.spaces.models import Space
 
 CREATED = date_range(

@@ -1,13 +1,23 @@
 from __future__ import annotations
 
+from msgspec import Struct
 from psycopg import AsyncConnection
 
 from headwater.database.queries import Queries, fetch_optional
 from headwater.http.errors import NotFound, require_found
-from headwater.http.inputs.pagination import Page, make_page, sort_direction, time_bounds, to_key
-from headwater.people.companies.models import ListCompanies
+from headwater.http.inputs.pagination import Page, Position, make_page, sort_direction, time_bounds, to_key
+from headwater.http.inputs.timerange import TimeRange
 
 queries = Queries(__name__, "companies.sql")
+
+
+class ListCompanies(Struct, frozen=True):
+    """A validated request."""
+
+    created: TimeRange
+    per_page: int
+    position: Position | None
+    """None for the first page."""
 
 
 async def list_companies(connection: AsyncConnection, space_id: int, request: ListCompanies) -> Page:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 from psycopg import AsyncConnection
 from psycopg.sql import SQL, Identifier
 
@@ -15,7 +16,6 @@ from headwater.http.errors import Conflict
 from headwater.http.inputs.fields import CONTROL_CHARACTERS, NULL, text_up_to
 from headwater.http.inputs.objects import Property, object_of, parse_body
 from headwater.people.companies.domains import parse_company_domain
-from headwater.people.companies.models import CompanyChange
 from headwater.people.companies.queries import queries, require_company
 from headwater.spaces.locks import lock_identities
 
@@ -59,6 +59,12 @@ _NAME = text_up_to(
     rule="must be a string.",
     length_rule=f"must have 1 to {MAX_NAME_LENGTH} characters.",
 ).documented(type="string", pattern=r"\S", maxLength=MAX_NAME_LENGTH)
+
+
+class CompanyChange(Struct, frozen=True):
+    values: dict[str, str | None]
+    """New values of `domain`, `external_id` and `name`. Absent columns stay."""
+
 
 CHANGE = object_of(
     {
