@@ -89,7 +89,7 @@ TRUSTED: Mapping[str, str] = {
     "alerts/site_tests/probe.py _Probing": "addresses that _resolve took",
     "alerts/site_tests/site_test.py fetch_test": "a column that we wrote",
     "base/settings.py": "settings of the operator",
-    "intake/webhooks/money_back.py format_total": "amounts that to_number has read and bounded",
+    "intake/webhooks/money_back.py add_up": "amounts that to_number has read and bounded",
     "intake/webhooks/signatures.py _standard_key": "a secret that an admin entered",
     "operations/terminal/values.py moment": "typed by the operator",
 }

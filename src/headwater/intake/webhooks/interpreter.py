@@ -14,7 +14,7 @@ from typing import Any, cast
 from jmespath.visitor import TreeInterpreter
 
 from headwater.intake.webhooks.functions import FUNCTIONS
-from headwater.intake.webhooks.standard_functions import same
+from headwater.intake.webhooks.standard_functions import same, to_array
 from headwater.intake.webhooks.values import is_number, is_text
 
 MAX_STEPS = 250_000
@@ -54,10 +54,6 @@ def _measure(value: Any) -> int:
 
 _Standard: Any = TreeInterpreter
 """The type stubs don't describe its nodes."""
-
-
-def _to_list(value: Any) -> list[Any]:
-    return cast("list[Any]", value) if isinstance(value, list) else [value]
 
 
 class Interpreter(_Standard):
@@ -105,7 +101,7 @@ class Interpreter(_Standard):
         items = self.visit(node["children"][0], value)
         if not isinstance(items, list):
             return None
-        nested = map(_to_list, cast("list[Any]", items))
+        nested = map(to_array, cast("list[Any]", items))
         return list(chain.from_iterable(map(self._count_items, nested)))
 
     def _count_items(self, items: list[Any]) -> list[Any]:

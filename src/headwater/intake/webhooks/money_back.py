@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any, cast
 
@@ -38,15 +39,14 @@ def moment(current_time: float, *values: Any) -> int:
     return round(current_time * 1000)
 
 
-def format_amount(value: Any) -> str:
-    """Raise ValueError for bad input."""
-    return decimal_text(abs(to_number(value)), MAX_AMOUNT, AMOUNT_STEP)
+def add_up(values: Iterable[Any]) -> Decimal:
+    """Return the sum of amounts, some of which may be written as negative. Raises ValueError."""
+    return sum((abs(to_number(value)) for value in values), Decimal(0))
 
 
-def format_total(values: list[Any]) -> str:
-    """Raise ValueError for bad input."""
-    total = sum((abs(to_number(value)) for value in values), Decimal(0))
-    return decimal_text(total, MAX_AMOUNT, AMOUNT_STEP)
+def format_amount(*values: Any) -> str:
+    """Return the sum as text. Raises ValueError."""
+    return decimal_text(add_up(values), MAX_AMOUNT, AMOUNT_STEP)
 
 
 def ids(*values: Any) -> tuple[str, ...]:

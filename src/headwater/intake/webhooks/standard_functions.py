@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from functools import partial
 from typing import Any, cast
 
 from headwater.http.json_decoder import decode_exact, encode_exact
@@ -89,7 +90,7 @@ def _type(value: Any) -> str:
     return names.get(type(value).__name__, "number")
 
 
-def _to_array(value: Any) -> list[Any]:
+def to_array(value: Any) -> list[Any]:
     return cast("list[Any]", value) if isinstance(value, list) else [value]
 
 
@@ -103,14 +104,6 @@ def _reverse(value: Any) -> Any:
 
 def _absolute(number: Any) -> Decimal:
     return abs(to_number(number))
-
-
-def _maximum(items: list[Any]) -> Any:
-    return max(items, default=None)
-
-
-def _minimum(items: list[Any]) -> Any:
-    return min(items, default=None)
 
 
 def _map(pick: Pick, items: list[Any]) -> list[Any]:
@@ -151,10 +144,10 @@ STANDARD_FUNCTIONS: Mapping[str, Function] = {
     "keys": Function(list, (OBJECT,)),
     "length": Function(len, (COLLECTION,)),
     "map": Function(_map, (EXPRESSION, LIST)),
-    "max": Function(_maximum, (COMPARABLES,), deep=True),
+    "max": Function(partial(max, default=None), (COMPARABLES,), deep=True),
     "max_by": Function(_max_by, (LIST, EXPRESSION)),
     "merge": Function(_merge, (OBJECT,), repeats=True),
-    "min": Function(_minimum, (COMPARABLES,), deep=True),
+    "min": Function(partial(min, default=None), (COMPARABLES,), deep=True),
     "min_by": Function(_min_by, (LIST, EXPRESSION)),
     "not_null": Function(_not_null, (ANY_VALUE,), repeats=True),
     "reverse": Function(_reverse, (TEXT_OR_LIST,)),
@@ -162,7 +155,7 @@ STANDARD_FUNCTIONS: Mapping[str, Function] = {
     "sort_by": Function(_sort_by, (LIST, EXPRESSION)),
     "starts_with": Function(str.startswith, (TEXT, TEXT)),
     "sum": Function(_sum, (NUMBERS,), deep=True),
-    "to_array": Function(_to_array, (ANY_VALUE,)),
+    "to_array": Function(to_array, (ANY_VALUE,)),
     "to_number": Function(_to_number, (ANY_VALUE,)),
     "to_string": Function(_to_string, (ANY_VALUE,), deep=True),
     "type": Function(_type, (ANY_VALUE,)),

@@ -7,18 +7,19 @@ A page begins after a position, which every order has, so that an interrupted im
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from decimal import Decimal
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from msgspec import Struct
 
 from headwater.base.egress.calls import bearer, make_json_call
 from headwater.base.egress.models import EgressRequest
+from headwater.intake.protocols.values import read_members
 from headwater.intake.webhooks.functions import from_minor_units
 from headwater.intake.webhooks.models import MappingInput
+from headwater.intake.webhooks.money_back import add_up
 from headwater.intake.webhooks.providers.woocommerce import WOOCOMMERCE
 from headwater.intake.webhooks.values import to_number
 
@@ -95,7 +96,7 @@ def _read_woocommerce_order(order: dict[str, Any]) -> dict[str, Any]:
         "status": order["status"],
         "amount": to_number(order["total"]),
         "currency": order["currency"],
-        "refunded": _add_up(refund["total"] for refund in order["refunds"]),
+        "refunded": add_up(refund["total"] for refund in order["refunds"]),
         "email": billing.get("email"),
         "phone": billing.get("phone"),
         "first_name": billing.get("first_name"),
@@ -120,16 +121,6 @@ def _read_woocommerce_order(order: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _add_up(amounts: Iterable[Any]) -> Decimal:
-    return sum((abs(to_number(amount)) for amount in amounts), Decimal(0))
-
-
-def _member(value: dict[str, Any], name: str) -> dict[str, Any]:
-    """Return an object's member that is an object; empty if it is missing."""
-    member = value.get(name)
-    return cast("dict[str, Any]", member) if isinstance(member, dict) else {}
-
-
 def _request_shopify(access: ShopAccess, position: str) -> EgressRequest:
     conditions = [f"id:>{position}"] if position else []
     if access.since is not None:
@@ -147,10 +138,10 @@ def _read_shopify(answer: Any, _: str) -> list[ShopOrder]:
 
 def _read_shopify_order(order: dict[str, Any]) -> dict[str, Any]:
     price, refunded_money = order["totalPriceSet"]["shopMoney"], order["totalRefundedSet"]["shopMoney"]
-    customer, billing = _member(order, "customer"), _member(order, "billingAddress")
-    journey = _member(order, "customerJourneySummary")
-    visit = _member(journey, "lastVisit") or _member(journey, "firstVisit")
-    parameters = _member(visit, "utmParameters")
+    customer, billing = read_members(order, "customer"), read_members(order, "billingAddress")
+    journey = read_members(order, "customerJourneySummary")
+    visit = read_members(journey, "lastVisit") or read_members(journey, "firstVisit")
+    parameters = read_members(visit, "utmParameters")
     notes: list[dict[str, Any]] = order["customAttributes"]
     return {
         "order_id": str(order["legacyResourceId"]),
@@ -196,8 +187,8 @@ def _read_stripe(answer: Any, _: str) -> list[ShopOrder]:
 
 
 def _read_stripe_payment(payment: dict[str, Any]) -> dict[str, Any]:
-    charge, metadata = _member(payment, "latest_charge"), _member(payment, "metadata")
-    details, shipping = _member(charge, "billing_details"), _member(payment, "shipping")
+    charge, metadata = read_members(payment, "latest_charge"), read_members(payment, "metadata")
+    details, shipping = read_members(charge, "billing_details"), read_members(payment, "shipping")
     currency = payment["currency"]
     return {
         "order_id": payment.get("invoice") or payment["id"],

@@ -11,7 +11,7 @@ import re
 from headwater.events.refunds.reports import AcceptedRefund, MoneyBack
 from headwater.intake.webhooks.expressions import parse
 from headwater.intake.webhooks.models import MappingInput, WebhookRequest, WebhookSettings
-from headwater.intake.webhooks.money_back import find, format_total, ids, list_objects, moment, report
+from headwater.intake.webhooks.money_back import find, format_amount, ids, list_objects, moment, report
 from headwater.intake.webhooks.providers.provider import (
     Fields,
     Guide,
@@ -145,7 +145,7 @@ def _money_back(document: MappingInput, topic: str, current_time: float) -> Acce
     is_moved = document.headers.get("x-wc-webhook-topic") in ("order.deleted", "order.restored")
     refunded_at = moment(current_time, None if is_moved else find(document, "date_modified_gmt"))
     totals = [refund.get("total") for refund in list_objects(document, "refunds")]
-    amount = None if status in _VOID else format_total(totals)
+    amount = None if status in _VOID else format_amount(*totals)
     statement = MoneyBack(amount=amount, version=refunded_at)
     return report(ids(find(document, "id")), refunded_at, find(document, "currency"), [statement])
 
