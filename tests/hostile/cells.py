@@ -18,8 +18,8 @@ from headwater.people.contacts.filters import _number as filter_number
 
 def survey_cell(text: str) -> object:
     """Read a cell in every notation, as a number, a day, a label of totals and a line of a file."""
-    DecimalsSurvey().add([text])
-    DatesSurvey().add([text])
+    DecimalsSurvey().add(text)
+    DatesSurvey().add(text)
     numbers = [read_number(text, decimals) for decimals in ("plain", "point", "comma")]
     times = [read_time(text, dates) for dates in ("iso", "dmy", "mdy")]
     return numbers, times, is_total_label(text), detect_delimiter(text), judge_encoding(text.encode())

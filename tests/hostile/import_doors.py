@@ -34,8 +34,8 @@ SPACE = make_space()
 
 def _read_cell(text: str) -> None:
     """Read an uploaded file's cell as an amount and as a time."""
-    DecimalsSurvey().add([text])
-    DatesSurvey().add([text])
+    DecimalsSurvey().add(text)
+    DatesSurvey().add(text)
     for notation in (Notation("comma", "dmy"), Notation("point", "mdy")):
         notation.number(text)
         notation.time(text)

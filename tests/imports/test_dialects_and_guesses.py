@@ -127,13 +127,15 @@ def test_a_column_of_addresses_is_the_email() -> None:
 
 def guess_decimals(samples: list[str]) -> str | None:
     survey = DecimalsSurvey()
-    survey.add(samples)
+    for sample in samples:
+        survey.add(sample)
     return survey.decide()
 
 
 def guess_dates(samples: list[str]) -> str | None:
     survey = DatesSurvey()
-    survey.add(samples)
+    for sample in samples:
+        survey.add(sample)
     return survey.decide()
 
 

@@ -5,7 +5,6 @@ signs, currency signs. Pure.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -88,19 +87,18 @@ class DecimalsSurvey:
     _has_long_number: bool = False
     """Five digits or more, not grouped."""
 
-    def add(self, cells: Iterable[str], *, are_counts: bool = False) -> None:
-        """Examine cells. A separator in a count groups digits."""
-        for cell in cells:
-            if self.known is not None or not cell:
-                continue
-            if cell.isdigit():  # the fast path: files have up to a million cells
-                self._has_long_number = self._has_long_number or len(cell) >= _LONG
-                continue
-            amount = parse_amount(cell)
-            if amount is not None:
-                self._add(amount.digits, cell, are_counts=are_counts)
+    def add(self, cell: str, *, is_count: bool = False) -> None:
+        """Examine a cell. A separator in a count groups digits."""
+        if self.known is not None or not cell:
+            return
+        if cell.isdigit():  # the fast path: files have up to a million cells
+            self._has_long_number = self._has_long_number or len(cell) >= _LONG
+            return
+        amount = parse_amount(cell)
+        if amount is not None:
+            self._add(amount.digits, cell, is_count=is_count)
 
-    def _add(self, digits: str, cell: str, *, are_counts: bool) -> None:
+    def _add(self, digits: str, cell: str, *, is_count: bool) -> None:
         separators = [letter for letter in digits if letter in ".,"]
         if not separators:
             self._has_long_number = self._has_long_number or _HAS_LONG(digits) is not None
@@ -109,7 +107,7 @@ class DecimalsSurvey:
         leading, _, decimal_part = digits.rpartition(last)
         if len(set(separators)) > 1:
             self.known = "comma" if last == "," else "point"
-        elif len(separators) > 1 or (len(decimal_part) == 3 and are_counts):
+        elif len(separators) > 1 or (len(decimal_part) == 3 and is_count):
             self.known = "point" if last == "," else "comma"
         elif len(decimal_part) != 3 or not re.fullmatch("[1-9][0-9]{0,2}", leading):
             self.known = "comma" if last == "," else "point"

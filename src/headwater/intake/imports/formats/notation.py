@@ -42,13 +42,13 @@ class NotationSurvey:
     def add(self, rows: Iterable[Mapping[str, Any]]) -> None:
         for row in rows:
             for column in self.amounts:
-                self.decimals.add([row.get(column) or ""])
+                self.decimals.add(row.get(column) or "")
                 if self.decimals.unclear and not self.unclear_amounts:
                     self.unclear_amounts = column
             for column in self.counts:
-                self.decimals.add([row.get(column) or ""], are_counts=True)
+                self.decimals.add(row.get(column) or "", is_count=True)
             for column in self.times:
-                self.dates.add([row.get(column) or ""])
+                self.dates.add(row.get(column) or "")
                 if self.dates.unclear and not self.unclear_times:
                     self.unclear_times = column
             if self._is_complete:

@@ -5,7 +5,6 @@ refuse. Pure.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
@@ -131,12 +130,11 @@ class DatesSurvey:
     unclear: str = ""
     """The first ambiguous cell, such as 05/06/2026."""
 
-    def add(self, cells: Iterable[str]) -> None:
-        for cell in cells:
-            if self.known is None and cell and len(cell) <= LONGEST:
-                self._add(cell.strip())
-
-    def _add(self, cell: str) -> None:
+    def add(self, text: str) -> None:
+        """Examine a cell."""
+        if self.known is not None or not text or len(text) > LONGEST:
+            return
+        cell = text.strip()
         match = _NUMERIC.fullmatch(cell)
         if match is None:
             is_decided = _is_iso(cell) or _read(cell, "iso") != cell
