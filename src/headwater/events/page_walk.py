@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any
 
 from psycopg import AsyncConnection
 from psycopg.sql import SQL, Composable
@@ -65,20 +65,10 @@ class PageEvents:
             self.is_by_key = by_key
 
 
-class Walk(Protocol):
-    """Iterates over events in page order, a batch at a time."""
-
-    @property
-    def unmet(self) -> Sequence[Composable]:
-        """Return conditions not yet checked for the last events."""
-        ...
-
-    async def next_events(self, limit: int) -> list[int]:
-        """Return the next ids, enough for about `limit` rows; empty at the end."""
-        ...
-
-
-def start_walk(walked: PageEvents) -> Walk:
+def start_walk(walked: PageEvents) -> _EveryEvent | _Narrowed | _Credited:
+    """Return an iterator over events in page order: `next_events` returns the next ids, enough for about
+    `limit` rows, none at the end. `unmet` are conditions that these events may not meet.
+    """
     attribution = walked.request.selection.attribution
     if attribution is None:
         return _EveryEvent(walked)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from itertools import takewhile
 from typing import Any
 
 import structlog
-from psycopg import Connection
+from psycopg import Connection, Cursor
 
 from headwater.base.failpoints import failpoint
 from headwater.base.telemetry.counters import make_counter
@@ -111,29 +111,24 @@ class _Batch:
             return False
         before = self._as_of - timedelta(days=self._kept_days)
         self._forgotten_before = before
-        if ids := _select_older(self._read("first_views"), before):
-            self._change("delete_views", ids=ids)
-        elif ids := _select_older(self._read("first_visits"), before):
-            self._change("delete_clicks", ids=ids, before=before)
-            self._change("delete_visits", ids=ids)
-            self._change("delete_empty_counts", before=before)
+        if ids := _select_older(self._execute("first_views"), before):
+            self._execute("delete_views", ids=ids)
+        elif ids := _select_older(self._execute("first_visits"), before):
+            self._execute("delete_clicks", ids=ids, before=before)
+            self._execute("delete_visits", ids=ids)
+            self._execute("delete_empty_counts", before=before)
         self.deleted_count = len(ids)
         return bool(ids)
 
     def record_check(self, checked_at: datetime) -> None:
-        self._change("note", forgotten_before=self._forgotten_before, looked_at=checked_at)
+        self._execute("note", forgotten_before=self._forgotten_before, looked_at=checked_at)
 
-    def _read(self, statement: str) -> list[DatedRow]:
-        return self._connection.execute(queries[statement], self._values()).fetchall()
-
-    def _change(self, statement: str, **values: Any) -> None:
-        self._connection.execute(queries[statement], self._values(**values))
-
-    def _values(self, **values: Any) -> dict[str, Any]:
-        return {"space_id": self._space_id, "most": self._limit, **values}
+    def _execute(self, statement: str, **values: Any) -> Cursor[DatedRow]:
+        bound = {"space_id": self._space_id, "most": self._limit, **values}
+        return self._connection.execute(queries[statement], bound)
 
 
-def _select_older(arrivals: Sequence[DatedRow], before: datetime) -> list[int]:
+def _select_older(arrivals: Iterable[DatedRow], before: datetime) -> list[int]:
     """Return ids of rows that ended before a moment, up to the first that began later. A later run deletes
     the rest, at most a week older.
     """
