@@ -34,11 +34,11 @@ from headwater.reports.query import Comparison, Group, Measure, ReportProblem
 from headwater.sources import clicks
 from headwater.sources.catalogue import SOURCES
 from headwater.sources.outcomes import NothingReason
-from headwater.sources.rules import RULES
 from headwater.spaces.keys import SCOPES
 from headwater.spaces.settings_input import KEYS
 from headwater.spend.platforms.registry import PLATFORMS as SPEND_PLATFORMS
 from tests.support.sizes import ROOT
+from tests.support.source_rules import RULES
 
 DOCS = ROOT / "docs"
 CONFIGURATION = (DOCS / "configuration.md").read_text()

@@ -7,7 +7,7 @@ import pytest
 from headwater.sources.exclusions import Exclusions
 from headwater.sources.outcomes import NothingReason
 from headwater.sources.reasons import explain_rule, list_findings
-from headwater.sources.rules import RULES
+from tests.support.source_rules import RULES
 
 PAGE = "https://shop.example/"
 

@@ -10,7 +10,7 @@ from headwater.sources.catalogue import SOURCES
 from headwater.sources.classify import classify
 from headwater.sources.evidence import Landing
 from headwater.sources.outcomes import NothingReason, Source
-from headwater.sources.rules import RULES
+from tests.support.source_rules import RULES
 
 PAGE = "https://shop.example/landing"
 TABLE = Path(__file__).parent.parent / "data" / "sources.txt"

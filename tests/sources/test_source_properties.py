@@ -16,8 +16,8 @@ from headwater.sources.classify import classify, explain
 from headwater.sources.evidence import _READ_PARAMETERS, Landing, SourceParameters
 from headwater.sources.outcomes import NoTouch, Source
 from headwater.sources.resolve import resolve
-from headwater.sources.rules import RULES
 from tests.sources.test_source_cases import CASES, PAGE
+from tests.support.source_rules import RULES
 
 HOSTS = ("www.google.com", "facebook.com", "chatgpt.com", "mail.google.com", "www.paypal.com",
          "t.co", "shop.app", "x.com", "www.bing.com", "blog.example")  # fmt: skip

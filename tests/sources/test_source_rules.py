@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from headwater.sources.catalogue import SOURCES
-from headwater.sources.resolve import SourceParameters, resolve
+from headwater.sources.evidence import SourceParameters
+from headwater.sources.resolve import resolve
 from headwater.sources.vocabulary import ALIASES, choose_source, is_paid
 
 SHOP = "https://shop.example/?"

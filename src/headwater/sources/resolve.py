@@ -11,8 +11,6 @@ from headwater.sources.parameters import MARKS
 from headwater.sources.rules import NAMING
 from headwater.sources.source_names import SHIPPED_ALONE, SourceNames
 
-__all__ = ["ResolvedSource", "SourceParameters", "resolve"]
-
 ResolvedSource = tuple[str, str]
 
 

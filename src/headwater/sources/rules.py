@@ -196,25 +196,3 @@ PAID_RULES = frozenset(
     }
 )
 """Rules that require a medium or traffic type indicating paid traffic."""
-
-RULES = frozenset(
-    {
-        *DECLARED,
-        *DECLARED_NETWORK,
-        *PAID_RULES,
-        "hsa_net",
-        "own_network",
-        "own_utm_source",
-        "utm_source",
-        "utm_medium",
-        "referrer",
-        "campaign",
-        "other_site",
-        "direct",
-        "fallback",
-    }
-    | clicks.ADS.keys()
-    | clicks.LINKS.keys()
-    | clicks.MAIL.keys()
-    | clicks.OTHER.keys()
-)

@@ -15,8 +15,9 @@ from urllib.parse import unquote_plus, urljoin, urlsplit
 from headwater.http.inputs.fields import is_blank
 from headwater.intake.webhooks.standard_functions import STANDARD_FUNCTIONS
 from headwater.intake.webhooks.values import ANY_VALUE, TEXT, Function, ValueKind, to_number, to_text
+from headwater.sources.evidence import UNDECLARED
 from headwater.sources.parameters import read_pairs
-from headwater.sources.resolve import SourceParameters, resolve
+from headwater.sources.resolve import resolve
 from headwater.spaces.currencies import find_decimals
 
 _MAX_PARAMETERS = 200
@@ -86,7 +87,7 @@ def _absolute_url(value: Any, base: Any) -> str:
 
 
 def _url_source(value: Any) -> str | None:
-    name, rule = resolve(SourceParameters(), to_text(value))
+    name, rule = resolve(UNDECLARED, to_text(value))
     return name if rule != "fallback" else None
 
 
