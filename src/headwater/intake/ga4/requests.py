@@ -9,10 +9,11 @@ import msgspec
 from msgspec import Raw, Struct
 
 from headwater.http.errors import Invalid
-from headwater.http.json_decoder import NOT_AN_OBJECT, decode_items, decode_json, decode_part, refuse_bad_text
+from headwater.http.json_decoder import refuse_bad_text
+from headwater.intake.ingest.forms import decode_envelope
 from headwater.intake.ingest.payload import Consent
 from headwater.intake.ingest.times import EARLIEST
-from headwater.intake.protocols.values import Members, read_text, require_members
+from headwater.intake.protocols.values import Members, read_part, read_text, require_members
 
 MAX_BODY = 130 * 1024
 """Bytes, which is Google's limit."""
@@ -70,12 +71,7 @@ _decode_event = msgspec.json.Decoder(Ga4Event, float_hook=Decimal).decode
 
 def read_body_members(raw: bytes) -> Ga4Body:
     """Raise Invalid for a body that is not an object, or whose events are not an array."""
-    try:
-        body = decode_items(raw, _decode_body)
-    except msgspec.ValidationError:
-        if raw.lstrip().startswith(b"{"):
-            raise Invalid.of("events", "must be an array, and numbers within bounds.") from None
-        raise Invalid(NOT_AN_OBJECT) from None
+    body = decode_envelope(raw, _decode_body, "events", "must be an array, and numbers within bounds.")
     if b"\\u0000" in raw:
         refuse_bad_text({**msgspec.structs.asdict(body), "events": None})
     return body
@@ -92,14 +88,8 @@ def list_events(body: Ga4Body) -> list[bytes]:
 
 
 def read_event(raw: bytes) -> Ga4Event:
-    """Read a part of a decoded body. Raises Invalid."""
-    try:
-        event = decode_part(raw, _decode_event)
-    except msgspec.ValidationError:
-        raise Invalid.of("event", "must be an object, without numbers beyond all bounds.") from None
-    if b"\\u0000" in raw:
-        refuse_bad_text(decode_json(raw))
-    return event
+    """Raise Invalid."""
+    return read_part(raw, _decode_event, "event")
 
 
 def read_person(body: Ga4Body) -> Ga4Person:

@@ -17,9 +17,17 @@ from msgspec import UNSET, Meta, Raw
 from headwater.http.errors import Errors, Invalid
 from headwater.http.inputs.emails import parse_email
 from headwater.http.inputs.suggestions import Names
-from headwater.http.json_decoder import NOT_AN_OBJECT, decode_json, decode_part, decode_typed, refuse_bad_text
+from headwater.http.json_decoder import (
+    NOT_AN_OBJECT,
+    decode_items,
+    decode_json,
+    decode_part,
+    decode_typed,
+    refuse_bad_text,
+)
 
 Accepted = TypeVar("Accepted")
+Envelope = TypeVar("Envelope")
 Parser = Callable[[Any], Any]
 """Returns the value, or None if it counts as absent. Raises ValueError with the rule."""
 
@@ -211,6 +219,18 @@ class Form(Generic[Accepted]):
 def _length_rule(text_type: Any) -> str:
     longest = msgspec.json.schema(text_type)["anyOf"][0]["maxLength"]
     return f"must be a string of at most {longest} characters."
+
+
+def decode_envelope(body: bytes, decode: Callable[[bytes], Envelope], name: str, rule: str) -> Envelope:
+    """Decode a body with items as raw JSON. Raise Invalid if it is no object, or by `rule` if its member
+    `name` has another type.
+    """
+    try:
+        return decode_items(body, decode)
+    except msgspec.ValidationError:
+        if body.lstrip().startswith(b"{"):
+            raise Invalid.of(name, rule) from None
+        raise Invalid(NOT_AN_OBJECT) from None
 
 
 def keep_nonblank_texts(payload: Any, names: tuple[str, ...]) -> dict[str, Any]:

@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import msgspec
 
 from headwater.http.errors import Invalid
+from headwater.http.json_decoder import decode_json, decode_part, refuse_bad_text
 from headwater.intake.ingest.times import EARLIEST
 
 LONGEST_ID = 255
 _EARLIEST = round(EARLIEST.timestamp() * 1000)
 
 Members = dict[str, Any]
+Part = TypeVar("Part")
+
+
+def read_part(raw: bytes, decode: Callable[[bytes], Part], name: str) -> Part:
+    """Read a part of a decoded body. Raise Invalid under `name` unless it is an object."""
+    try:
+        part = decode_part(raw, decode)
+    except msgspec.ValidationError:
+        raise Invalid.of(name, "must be an object, without numbers beyond all bounds.") from None
+    if b"\\u0000" in raw:
+        refuse_bad_text(decode_json(raw))
+    return part
 
 
 def read_text(value: Any, longest: int = LONGEST_ID) -> str | None:

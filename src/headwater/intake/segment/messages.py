@@ -11,7 +11,8 @@ from msgspec import Raw, Struct
 
 from headwater.http.errors import Invalid
 from headwater.http.inputs.instants import parse_instant
-from headwater.http.json_decoder import NOT_AN_OBJECT, decode_items, decode_json, decode_part, refuse_bad_text
+from headwater.intake.ingest.forms import decode_envelope
+from headwater.intake.protocols.values import read_part
 
 MAX_MESSAGE = 32 * 1024
 """Bytes of one message, which is Segment's limit."""
@@ -57,12 +58,7 @@ _decode_message = msgspec.json.Decoder(SegmentMessage, float_hook=Decimal).decod
 
 def read_segment_body(body: bytes) -> SegmentBody:
     """Raise Invalid for a body that is not an object, or whose batch is not an array."""
-    try:
-        return decode_items(body, _decode_body)
-    except msgspec.ValidationError:
-        if body.lstrip().startswith(b"{"):
-            raise Invalid.of("batch", "must be an array of messages.") from None
-        raise Invalid(NOT_AN_OBJECT) from None
+    return decode_envelope(body, _decode_body, "batch", "must be an array of messages.")
 
 
 def list_messages(envelope: SegmentBody) -> list[Raw]:
@@ -77,13 +73,7 @@ def read_message(raw: bytes) -> SegmentMessage:
     """Read a part of a decoded body. Raises Invalid."""
     if len(raw) > MAX_MESSAGE:
         raise Invalid.of("message", f"must have at most {MAX_MESSAGE // 1024} kB.")
-    try:
-        message = decode_part(raw, _decode_message)
-    except msgspec.ValidationError:
-        raise Invalid.of("message", "must be an object, without numbers beyond all bounds.") from None
-    if b"\\u0000" in raw:
-        refuse_bad_text(decode_json(raw))
-    return message
+    return read_part(raw, _decode_message, "message")
 
 
 def find_delay(sent_at: Any, received_at: float) -> int:

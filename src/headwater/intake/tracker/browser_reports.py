@@ -162,19 +162,15 @@ def _subtag(text: str) -> str:
     return text.title() if len(text) == 4 else text.lower()
 
 
-class Browser(Struct, frozen=True):
-    token: str | None
-    fingerprint: str | None
+class Browser(BrowserReport, frozen=True, kw_only=True):
+    """The sender of a report, and what its request says."""
+
     ip: str | None
     user_agent: str
     agent: Agent
     place: Place
-    language: str | None
-    cookies: dict[str, str]
-    consent: Consent
     address_key: str
     """The sender's address as a key in `identity.joins`."""
-    landing: AcceptedLanding | None = None
 
     def visitor(self) -> dict[str, str]:
         """Return the identifiers. An address identifies only with a fingerprint."""
