@@ -13,8 +13,10 @@ import pytest
 
 from headwater.http.rate_limits import Quota, QuotaRequest
 from headwater.intake.inbox import inbox
+from headwater.intake.inbox.accepted_rows import NewRow
 from headwater.intake.inbox.inbox import Inbox, Request
 from headwater.intake.ingest.endpoints import TRACKING
+from headwater.people.identity.senders import Sender
 
 
 def test_refused_then_put_back_then_admitted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -34,7 +36,7 @@ def test_refused_then_put_back_then_admitted(monkeypatch: pytest.MonkeyPatch) ->
     fails = [False, True]
     monkeypatch.setattr(inbox, "take", take)
     monkeypatch.setattr(inbox, "give_back", give_back)
-    group = [Request(space_id=1, limit=9, cost=2, rows=[b"{}"])]
+    group = [Request(space_id=1, limit=9, cost=2, rows=[NewRow("event", b"{}", Sender.API_KEY)])]
     with pytest.raises(psycopg.OperationalError):
         asyncio.run(attempt(group))
     assert group[0].failure is not None

@@ -12,11 +12,13 @@ import pytest
 from headwater.database.jobs import worker
 from headwater.database.jobs.duties import Duty
 from headwater.database.jobs.worker import Worker
+from headwater.intake.inbox.accepted_rows import NewRow
 from headwater.intake.inbox.inbox import Inbox, Request
 from headwater.intake.inbox.notices import CHANNEL, LEAST_SECONDS, Notices
 from headwater.intake.inbox.queue import wait_until_processed
 from headwater.intake.ingest.endpoints import TRACKING
 from headwater.intake.pipeline.duty import make_pipeline_duty
+from headwater.people.identity.senders import Sender
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 
@@ -27,7 +29,9 @@ def accept(database_url: str, space_id: int) -> Callable[[], None]:
     async def put() -> None:
         queue = Inbox(database_url, TRACKING)
         queue.start()
-        await queue.put(Request(space_id=space_id, limit=100, cost=1, rows=[b"{}"]))
+        await queue.put(
+            Request(space_id=space_id, limit=100, cost=1, rows=[NewRow("event", b"{}", Sender.API_KEY)])
+        )
         await queue.stop()
 
     return lambda: asyncio.run(put())

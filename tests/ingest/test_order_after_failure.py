@@ -11,8 +11,10 @@ import psycopg
 import pytest
 
 from headwater.intake.inbox import inbox
+from headwater.intake.inbox.accepted_rows import NewRow
 from headwater.intake.inbox.inbox import Inbox, Request
 from headwater.intake.ingest.endpoints import TRACKING
+from headwater.people.identity.senders import Sender
 
 
 def test_it_works(
@@ -31,7 +33,8 @@ def test_it_works(
 
     async def put_all() -> None:
         queue = Inbox(database_url, TRACKING)
-        requests = [Request(space_id, 1_000, 1, [f'{{"event_name":"{name}"}}'.encode()]) for name in names]
+        rows = [NewRow("event", f'{{"event_name":"{name}"}}'.encode(), Sender.API_KEY) for name in names]
+        requests = [Request(space_id, 1_000, 1, [row]) for row in rows]
         tasks = [asyncio.create_task(queue.put(request)) for request in requests]
         await asyncio.sleep(0)  # all are queued before the first commit
         queue.start()

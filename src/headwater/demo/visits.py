@@ -21,7 +21,7 @@ from headwater.demo.journeys import DAYS, Payload, SamplePerson
 from headwater.demo.shops import Shop
 from headwater.events.browsing.accepted import AcceptedHit
 from headwater.events.browsing.agents import read_agent
-from headwater.intake.inbox.accepted_rows import AcceptedRows, append
+from headwater.intake.inbox.accepted_rows import NewRow, append
 from headwater.people.identity.senders import Sender
 
 WALK_INS = 9
@@ -71,11 +71,8 @@ def make_hits(shop: Shop, visits: Sequence[Payload], current_time: datetime) -> 
 
 async def store_hits(connection: AsyncConnection, space_id: int, hits: Sequence[AcceptedHit]) -> None:
     """Put page views into the inbox. The caller commits."""
-    payloads = list(map(msgspec.json.encode, hits))
-    count = len(payloads)
-    await append(
-        connection, AcceptedRows([space_id] * count, ["hit"] * count, [Sender.BROWSER] * count, payloads)
-    )
+    new_rows = [NewRow("hit", msgspec.json.encode(hit), Sender.BROWSER) for hit in hits]
+    await append(connection, [space_id] * len(new_rows), new_rows)
 
 
 def passers_by(shop: Shop, current_time: datetime) -> list[Payload]:

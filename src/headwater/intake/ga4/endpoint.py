@@ -68,7 +68,7 @@ class Ga4DebugEndpoint(Ga4Endpoint):
 
     async def finish(self, owner: KeyOwner, outcome: Outcome) -> HttpResponse:
         content = msgspec.json.encode({"validationMessages": list_messages(outcome)})
-        return await self.store(owner, self.make_request(owner, 1, []), HttpResponse(200, content, []))
+        return await self.store(owner, 1, [], HttpResponse(200, content, []))
 
 
 def ga4_endpoints(services: ProtocolServices) -> dict[tuple[str, str], ASGIApp]:

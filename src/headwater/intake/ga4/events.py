@@ -10,9 +10,10 @@ from uuid import uuid4
 from headwater.http.decimals import AMOUNT_STEP, MAX_AMOUNT, decimal_text
 from headwater.http.errors import Invalid
 from headwater.intake.ga4.requests import Ga4Event, Ga4Person, read_event, read_micros
+from headwater.intake.inbox.accepted_rows import NewRow
 from headwater.intake.protocols.calls import ProtocolCall, read_identifiers
 from headwater.intake.protocols.event_names import normalize
-from headwater.intake.protocols.translation import TranslatedRow, Translator
+from headwater.intake.protocols.translation import Translator
 from headwater.intake.protocols.values import Members, bound_time, read_text, require_members
 from headwater.intake.webhooks.values import to_number
 
@@ -37,7 +38,7 @@ class Ga4Events:
     def __init__(self, translator: Translator, person: Ga4Person, received_at: float) -> None:
         self._translator, self._person, self._received_at = translator, person, received_at
 
-    def translate(self, raw: bytes) -> list[TranslatedRow]:
+    def translate(self, raw: bytes) -> list[NewRow]:
         """Raise Invalid with the event's wrong members, or IgnoredMessage."""
         event = read_event(raw)
         written_name = read_text(event.name)

@@ -16,7 +16,7 @@ from headwater.intake.imports.formats.columns import Columns
 from headwater.intake.imports.formats.files import FileRow
 from headwater.intake.imports.formats.notation import Notation
 from headwater.intake.imports.orders import layouts, records
-from headwater.intake.inbox.accepted_rows import AcceptedRows, append
+from headwater.intake.inbox.accepted_rows import NewRow, append
 from headwater.intake.ingest.forms import Form
 from headwater.intake.ingest.payload import RECORD_FORM
 from headwater.intake.ingest.touchpoints import TOUCHPOINT_FORM, refuse_source
@@ -71,10 +71,9 @@ class ImportKind:
 
 def _make_queue(kind: str) -> Store:
     async def store(connection: AsyncConnection, space: Space, items: Sequence[Any]) -> list[Errors | None]:
-        count = len(items)
-        senders, rows = [Sender.IMPORT] * count, list(map(encode_exact, items))
-        await append(connection, AcceptedRows([space.id] * count, [kind] * count, senders, rows))
-        return [None] * count
+        new_rows = [NewRow(kind, encode_exact(item), Sender.IMPORT) for item in items]
+        await append(connection, [space.id] * len(items), new_rows)
+        return [None] * len(items)
 
     return store
 

@@ -13,30 +13,32 @@ from headwater.people.identity.senders import Sender
 queries = Queries(__name__, "accepted_rows.sql")
 
 
-class AcceptedRows(NamedTuple):
-    """Rows for the inbox, by column."""
+class NewRow(NamedTuple):
+    """An accepted row for the inbox."""
 
-    spaces: list[int]
-    kinds: list[str]
-    senders: list[Sender]
-    payloads: list[bytes]
+    kind: str
+    payload: bytes
+    """JSON."""
+    sender: Sender
 
 
-async def append(connection: AsyncConnection, rows: AcceptedRows) -> list[int]:
-    """Return receipts. The caller commits."""
-    if not rows.payloads:
+async def append(
+    connection: AsyncConnection, space_ids: Sequence[int], new_rows: Sequence[NewRow]
+) -> list[int]:
+    """Add rows, each for the Space at its position. Return receipts. The caller commits."""
+    if not new_rows:
         return []
-    kinds, senders = rows.kinds, rows.senders
+    kinds, payloads, senders = zip(*new_rows, strict=True)
     cursor = await connection.execute(
         queries["append"],
         {
             # The driver's array encoding takes half of the request's time.
-            "spaces": array(rows.spaces),
+            "spaces": array(space_ids),
             "kind": kinds[0],
             "kinds": array(() if _are_equal(kinds) else kinds),
             "sender": senders[0],
             "senders": array(() if _are_equal(senders) else senders),
-            "payloads": b"\n".join(rows.payloads).decode(),
+            "payloads": b"\n".join(payloads).decode(),
             "received_at": datetime.now(UTC),
         },
     )

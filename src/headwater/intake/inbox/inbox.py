@@ -23,9 +23,8 @@ from headwater.database.outage_log import OutageLog
 from headwater.database.pool import bounded, connect
 from headwater.http.errors import Problem, RateLimited, Unavailable
 from headwater.http.rate_limits import Quota, QuotaRequest, RateLimit, give_back, take
-from headwater.intake.inbox.accepted_rows import AcceptedRows, append
+from headwater.intake.inbox.accepted_rows import NewRow, append
 from headwater.intake.inbox.notices import Notices
-from headwater.people.identity.senders import Sender
 
 MAX_FLUSH_ROWS = 5_000
 MAX_FLUSH_BYTES = 8 * 1024 * 1024
@@ -51,14 +50,7 @@ class Request(msgspec.Struct, eq=False):
     """The Space's limit per minute."""
     cost: int
     """More than the rows if some were invalid."""
-    rows: Sequence[bytes]
-    """JSON payloads."""
-    kind: str = "event"
-    kinds: Sequence[str] = ()
-    """One per row, if they differ."""
-    sender: Sender = Sender.API_KEY
-    senders: Sequence[Sender] = ()
-    """One per row, if they differ."""
+    rows: Sequence[NewRow]
     receipts: Sequence[int] = ()
     quota: Quota | None = None
     failure: Problem | None = None
@@ -106,7 +98,7 @@ class Inbox:
         """Return the request once its rows are durable. Raises RateLimited (with `request.quota`) or
         Unavailable; then nothing is stored, unless a commit's outcome is unknown.
         """
-        request.size = sum(map(len, request.rows))
+        request.size = sum(len(row.payload) for row in request.rows)
         started_at = time.monotonic()
         patience = min(WAIT_SECONDS, seconds_left() - FLUSH_SECONDS)
         if patience < 0 or self._is_full(request.size):
@@ -232,13 +224,8 @@ class Inbox:
 
 
 async def _insert(connection: AsyncConnection, group: list[Request]) -> None:
-    rows = AcceptedRows(
-        [request.space_id for request in group for _ in request.rows],
-        [kind for request in group for kind in request.kinds or (request.kind,) * len(request.rows)],
-        [sender for request in group for sender in request.senders or (request.sender,) * len(request.rows)],
-        [row for request in group for row in request.rows],
-    )
-    receipts = await append(connection, rows)
+    space_ids = [request.space_id for request in group for _ in request.rows]
+    receipts = await append(connection, space_ids, [row for request in group for row in request.rows])
     start = 0
     for request in group:
         end = start + len(request.rows)

@@ -21,13 +21,14 @@ from headwater.database.pool import UNAVAILABLE
 from headwater.events.touchpoints.accepted import AcceptedTouchpoint
 from headwater.http.bodies import MAX_BATCH_BODY, Disconnected, Receive, read_body, refuse_encoding
 from headwater.http.errors import Errors, Invalid, Problem, Unavailable, bound, make_problem
-from headwater.http.json_decoder import NOT_AN_OBJECT, decode_items
 from headwater.http.rate_limits import Quota, RateLimit
+from headwater.intake.inbox.accepted_rows import NewRow
 from headwater.intake.inbox.inbox import Inbox, Request
 from headwater.intake.ingest.answers import Accepted, BatchAccepted, ItemResult
-from headwater.intake.ingest.forms import Form
+from headwater.intake.ingest.forms import Form, decode_envelope
 from headwater.intake.ingest.payload import EVENT_FORM, accept
 from headwater.intake.ingest.touchpoints import TOUCHPOINT_FORM, refuse_source
+from headwater.people.identity.senders import Sender
 from headwater.spaces.access import Caller, KeyCache
 from headwater.spaces.keys import Scope
 
@@ -54,9 +55,9 @@ class Ingest:
     def __init__(self, keys: KeyCache, inbox: Inbox) -> None:
         self.keys, self.inbox = keys, inbox
 
-    def request(self, caller: Caller, cost: int, rows: list[bytes], kind: str = "event") -> Request:
+    def request(self, caller: Caller, cost: int, rows: list[NewRow]) -> Request:
         limit = self.keys.limit(caller, self.inbox.limit)
-        return Request(caller.space_id, limit, cost, rows, kind)
+        return Request(caller.space_id, limit, cost, rows)
 
     async def put(self, request: Request) -> HttpResponse | None:
         """Return an error response, or None."""
@@ -137,7 +138,7 @@ class TrackEndpoint(KeyedEndpoint):
             event = accept(body, time.time())
         except Invalid as invalid:
             return await self.ingest.refuse(caller, 1, invalid)
-        request.rows = [_encode(event)]
+        request.rows = [NewRow("event", _encode(event), Sender.API_KEY)]
         refusal = await self.ingest.put(request)
         if refusal:
             return refusal
@@ -184,7 +185,7 @@ class BatchEndpoint(KeyedEndpoint):
         except Invalid as invalid:
             return await self.ingest.refuse(caller, 1, invalid)
         results, rows = _accept_all(self.items, items, caller)
-        request = self.ingest.request(caller, len(items), rows, self.items.kind)
+        request = self.ingest.request(caller, len(items), rows)
         refusal = await self.ingest.put(request)
         if refusal:
             return refusal
@@ -197,12 +198,8 @@ class BatchEndpoint(KeyedEndpoint):
 
     def _read(self, body: bytes) -> list[Raw]:
         name = self.items.name
-        try:
-            items: list[Raw] = getattr(decode_items(body, self._decode), name)
-        except msgspec.ValidationError:
-            if body.lstrip().startswith(b"{"):
-                raise Invalid.of(name, f"must be an array of {name}.") from None
-            raise Invalid(NOT_AN_OBJECT) from None
+        envelope = decode_envelope(body, self._decode, name, f"must be an array of {name}.")
+        items: list[Raw] = getattr(envelope, name)
         if not 1 <= len(items) <= MAX_BATCH:
             raise Invalid.of(name, f"must hold 1 to {MAX_BATCH} {name}.")
         return items
@@ -220,10 +217,10 @@ class BatchEndpoint(KeyedEndpoint):
         return 422, _encode({"status": 422, "message": message, "results": results, "errors": errors})
 
 
-def _accept_all(batch: BatchItems, items: list[Raw], caller: Caller) -> tuple[list[ItemResult], list[bytes]]:
+def _accept_all(batch: BatchItems, items: list[Raw], caller: Caller) -> tuple[list[ItemResult], list[NewRow]]:
     current_time = time.time()
     results: list[ItemResult] = []
-    rows: list[bytes] = []
+    rows: list[NewRow] = []
     for index, raw in enumerate(items):
         try:
             item = batch.form.accept(raw, current_time)
@@ -233,7 +230,7 @@ def _accept_all(batch: BatchItems, items: list[Raw], caller: Caller) -> tuple[li
         if (errors := batch.refuse(item, caller)) is not None:
             results.append(ItemResult(index, "invalid", errors=errors))
             continue
-        rows.append(_encode(item))
+        rows.append(NewRow(batch.kind, _encode(item), Sender.API_KEY))
         results.append(ItemResult(index, "queued", warnings=item.warnings or UNSET))
     return results, rows
 

@@ -21,28 +21,21 @@ from headwater.http.admission import admit_stream
 from headwater.http.bodies import Receive, read_body, refuse_encoding
 from headwater.http.clients import Networks, address_subject, client_address
 from headwater.http.errors import Invalid, Problem, make_problem
-from headwater.intake.inbox.inbox import Request
+from headwater.intake.inbox.accepted_rows import NewRow
 from headwater.intake.ingest.endpoints import Endpoint, HttpResponse, Ingest, quota_headers
 from headwater.intake.protocols.event_names import SpaceLabels
 from headwater.intake.protocols.ignored import IgnoredNames, IgnoredReason
 from headwater.intake.protocols.keys import Key, KeyOwner, find_owner
-from headwater.intake.protocols.translation import (
-    IgnoredMessage,
-    PageVisitor,
-    TranslatedRow,
-    Translator,
-    make_browser,
-)
+from headwater.intake.protocols.translation import IgnoredMessage, PageVisitor, Translator, make_browser
 from headwater.intake.tracker.endpoint import LONGEST_USER_AGENT, Headers, add_grant, get_text
 from headwater.intake.tracker.shares import Shares
 from headwater.people.identity.joins import address_key
-from headwater.people.identity.senders import Sender
 from headwater.spaces.sites.sites import REPORTING, SiteCache
 
 UNPACKED_AT_ONCE = 64 * 1024
 """Bytes of a packed body that are counted and unpacked together."""
 
-Translate = Callable[[Any], list[TranslatedRow]]
+Translate = Callable[[Any], list[NewRow]]
 """Translates a message. Raises Invalid or IgnoredMessage."""
 
 
@@ -88,7 +81,7 @@ class Outcome(Struct):
     """What became of a request's messages, by their positions."""
 
     count: int = 0
-    rows: list[TranslatedRow] = []
+    rows: list[NewRow] = []
     invalid: list[tuple[int, Invalid]] = []
     ignored: list[tuple[int | None, IgnoredMessage]] = []
     """None for members of the request."""
@@ -137,29 +130,24 @@ class ProtocolEndpoint(Endpoint):
         self._note(owner.caller.space_id, outcome)
         answer = outcome.refusal or self.conclude(outcome)
         if isinstance(answer, Invalid):
-            return await self.store(owner, self.make_request(owner, 1, []), answer)
+            return await self.store(owner, 1, [], answer)
         cost = outcome.count if owner.site is None else len(outcome.rows)
-        return await self.store(owner, self.make_request(owner, cost, outcome.rows), answer)
+        return await self.store(owner, cost, outcome.rows, answer)
 
-    def make_request(self, owner: KeyOwner, cost: int, rows: list[TranslatedRow]) -> Request:
-        request = self._find_ingest(owner).request(owner.caller, cost, [row.payload for row in rows])
-        request.kinds = [row.kind for row in rows]
-        request.sender = Sender.API_KEY if owner.site is None else Sender.BROWSER
-        return request
-
-    async def store(self, owner: KeyOwner, request: Request, answer: HttpResponse | Invalid) -> HttpResponse:
-        """Return the answer once the request's rows are durable, or the error of the inbox."""
+    async def store(
+        self, owner: KeyOwner, cost: int, rows: list[NewRow], answer: HttpResponse | Invalid
+    ) -> HttpResponse:
+        """Return the answer once the rows are durable, or the error of the inbox."""
+        ingest = self.services.events if owner.site is None else self.services.hits
+        request = ingest.request(owner.caller, cost, rows)
         try:
-            await self._find_ingest(owner).inbox.put(request)
+            await ingest.inbox.put(request)
         except Problem as problem:
             return self.refuse(problem, request.quota)
         if isinstance(answer, Invalid):
             return self.refuse(answer, request.quota)
         answer.headers += quota_headers(request.quota)
         return answer
-
-    def _find_ingest(self, owner: KeyOwner) -> Ingest:
-        return self.services.events if owner.site is None else self.services.hits
 
     def _find_visitor(self, owner: KeyOwner, scope: Any, headers: Headers) -> PageVisitor | None:
         if owner.site is None:
@@ -193,7 +181,7 @@ class ProtocolEndpoint(Endpoint):
                 outcome.invalid.append((index, problem))
         if translator.bot_pages and visitor is not None:
             bots = AcceptedBots(site_id=visitor.site.id, hits=translator.bot_pages)
-            rows.append(TranslatedRow("bots", msgspec.json.encode(bots)))
+            rows.append(NewRow("bots", msgspec.json.encode(bots), translator.sender))
         return outcome
 
     def _charge(self, owner: KeyOwner, visitor: PageVisitor, messages: int) -> None:

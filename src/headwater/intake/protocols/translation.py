@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -14,8 +14,8 @@ from headwater.events.browsing.agents import read_agent
 from headwater.events.browsing.places import Places
 from headwater.events.refunds.reports import AcceptedRefund, MoneyBack
 from headwater.http.errors import Invalid
+from headwater.intake.inbox.accepted_rows import NewRow
 from headwater.intake.ingest.forms import LONGEST_ADDRESS
-from headwater.intake.ingest.payload import Consent
 from headwater.intake.protocols.calls import ProtocolCall
 from headwater.intake.protocols.event_names import Labels
 from headwater.intake.protocols.ignored import IgnoredReason
@@ -33,6 +33,7 @@ from headwater.intake.protocols.payloads import (
 from headwater.intake.protocols.values import Members, read_members, read_text
 from headwater.intake.tracker.browser_reports import MAX_AGO, Browser, language_tag
 from headwater.intake.tracker.reported_items import check_amount, describe_visit, make_claim
+from headwater.people.identity.senders import Sender
 from headwater.spaces.sites.sites import ActiveSite
 
 _CAMPAIGN = {"source": "trk_source", "medium": "trk_type", "name": "trk_campaign", "term": "trk_keyword"}
@@ -44,11 +45,6 @@ class IgnoredMessage(Exception):
     def __init__(self, name: str, reason: IgnoredReason) -> None:
         super().__init__(reason)
         self.name, self.reason = name, reason
-
-
-class TranslatedRow(NamedTuple):
-    kind: str
-    payload: bytes
 
 
 class PageVisitor(Struct, frozen=True):
@@ -68,6 +64,7 @@ class Translator:
         self._labels, self._places, self._visitor = labels, places, visitor
         self._received_at = received_at
         self._linked: set[bytes] = set()
+        self.sender = Sender.API_KEY if visitor is None else Sender.BROWSER
         self.is_bot = visitor is not None and visitor.browser.agent.is_bot
         """A bot sent the request. Its page views are only counted, and its other messages dropped."""
         self.bot_pages = 0
@@ -76,7 +73,7 @@ class Translator:
 
     # Each call raises Invalid with the wrong fields, or IgnoredMessage.
 
-    def track(self, call: ProtocolCall) -> list[TranslatedRow]:
+    def track(self, call: ProtocolCall) -> list[NewRow]:
         event_name = self._labels.find_event(call.name)
         if event_name is None:
             raise IgnoredMessage(call.name, IgnoredReason.UNKNOWN_EVENT)
@@ -88,9 +85,9 @@ class Translator:
             check_amount(event.amount, self._visitor.site)
         if event.email or event.tracking_id:
             event = self._claim(event)
-        return [TranslatedRow("event", _encode(event))]
+        return [NewRow("event", _encode(event), self.sender)]
 
-    def refund(self, call: ProtocolCall, *, is_whole: bool = False) -> list[TranslatedRow]:
+    def refund(self, call: ProtocolCall, *, is_whole: bool = False) -> list[NewRow]:
         """Return money of an order, all of it if `is_whole` or without an amount."""
         if self._visitor is not None:
             raise IgnoredMessage(call.name, IgnoredReason.FROM_PAGE)
@@ -104,9 +101,9 @@ class Translator:
         refund = AcceptedRefund(
             order_ids=(order_id,), at=call.occurred_at, currency=currency, statements=(statement,)
         )
-        return [TranslatedRow("refund", _encode(refund))]
+        return [NewRow("refund", _encode(refund), self.sender)]
 
-    def page(self, call: ProtocolCall) -> list[TranslatedRow]:
+    def page(self, call: ProtocolCall) -> list[NewRow]:
         visitor = call.identifiers.get("trk_token")
         if visitor is None:
             raise IgnoredMessage(call.name, IgnoredReason.NO_VISITOR)
@@ -121,11 +118,11 @@ class Translator:
             raise IgnoredMessage(call.name, IgnoredReason.BOT)
         visit = describe_visit(browser)
         hit = replace(hit, occurred_at=call.occurred_at, trk_token=visitor, **visit)
-        return [TranslatedRow("hit", _encode(hit)), *self._link(call)]
+        return [NewRow("hit", _encode(hit), self.sender), *self._link(call)]
 
     def identify(
         self, call: ProtocolCall, company_id: str | None = None, company_name: str | None = None
-    ) -> list[TranslatedRow]:
+    ) -> list[NewRow]:
         """Return no row if nothing is known of the person. Raise Invalid if everything is wrong."""
         payload = read_traits(call.traits, self._labels.fields) | call.identifiers
         token = payload.pop("trk_token", None)
@@ -139,11 +136,11 @@ class Translator:
             company_external_id=company_id,
             company_name=company_name,
         )
-        return [TranslatedRow("identify", _encode(self._claim(person)))]
+        return [NewRow("identify", _encode(self._claim(person)), self.sender)]
 
     # --------------------------------------------------------------------------------- parts
 
-    def _link(self, call: ProtocolCall) -> list[TranslatedRow]:
+    def _link(self, call: ProtocolCall) -> list[NewRow]:
         """Identify a page's visitor, once a request."""
         identifiers = call.identifiers
         key = _encode(identifiers)
@@ -209,14 +206,10 @@ class Translator:
 def make_browser(places: Places, ip: str | None, user_agent: str, language: str | None) -> Browser:
     """`ip` may be any text from a server, which only locates."""
     return Browser(
-        token=None,
-        fingerprint=None,
         ip=ip,
         user_agent=user_agent,
         agent=read_agent(user_agent),
         place=places.find(ip),
         language=language_tag(language),
-        cookies={},
-        consent=Consent(),
         address_key="",
     )

@@ -9,10 +9,11 @@ from uuid import uuid4
 from msgspec.structs import replace
 
 from headwater.http.errors import Invalid
+from headwater.intake.inbox.accepted_rows import NewRow
 from headwater.intake.protocols.calls import ProtocolCall, read_identifiers
 from headwater.intake.protocols.event_names import ORDER_CANCELLED, ORDER_REFUNDED, ORDER_UPDATED, normalize
 from headwater.intake.protocols.ignored import IgnoredReason
-from headwater.intake.protocols.translation import IgnoredMessage, TranslatedRow, Translator
+from headwater.intake.protocols.translation import IgnoredMessage, Translator
 from headwater.intake.protocols.values import bound_time, read_members, read_text, require_members
 from headwater.intake.segment.messages import SegmentMessage, find_delay, find_moment
 
@@ -24,7 +25,7 @@ class SegmentCalls:
         """`sent_at` is the request's."""
         self._translator, self._received_at = translator, received_at
         self._delay = None if sent_at is None else find_delay(sent_at, received_at)
-        self._kinds: dict[Any, Callable[[SegmentMessage, ProtocolCall], list[TranslatedRow]]] = {
+        self._kinds: dict[Any, Callable[[SegmentMessage, ProtocolCall], list[NewRow]]] = {
             "track": self._track,
             "identify": self._identify,
             "page": self._page,
@@ -33,7 +34,7 @@ class SegmentCalls:
             "alias": self._alias,
         }
 
-    def translate(self, message: SegmentMessage) -> list[TranslatedRow]:
+    def translate(self, message: SegmentMessage) -> list[NewRow]:
         """Raise Invalid with the wrong fields, or IgnoredMessage."""
         kind = message.type if isinstance(message.type, str) else ""
         if self._translator.is_bot:
@@ -66,7 +67,7 @@ class SegmentCalls:
             raise Invalid.of("userId", "is required unless anonymousId is given.")
         return call
 
-    def _track(self, message: SegmentMessage, call: ProtocolCall) -> list[TranslatedRow]:
+    def _track(self, message: SegmentMessage, call: ProtocolCall) -> list[NewRow]:
         """A cancelled order returns everything that was not refunded before."""
         written_name = read_text(message.event)
         if written_name is None:
@@ -79,19 +80,19 @@ class SegmentCalls:
             return self._translator.refund(call, is_whole=name == ORDER_CANCELLED)
         return self._translator.track(call)
 
-    def _identify(self, _: SegmentMessage, call: ProtocolCall) -> list[TranslatedRow]:
+    def _identify(self, _: SegmentMessage, call: ProtocolCall) -> list[NewRow]:
         company = read_members(call.traits, "company")
         company_id = read_text(company.get("id"), 190) or read_text(call.context.get("groupId"), 190)
         return self._translator.identify(call, company_id, read_text(company.get("name")))
 
-    def _group(self, message: SegmentMessage, call: ProtocolCall) -> list[TranslatedRow]:
+    def _group(self, message: SegmentMessage, call: ProtocolCall) -> list[NewRow]:
         company_id = read_text(message.group_id, 190)
         if company_id is None:
             raise Invalid.of("groupId", "is required, text of at most 190 characters.")
         name = read_text(require_members(message.traits, "traits").get("name"))
         return self._translator.identify(call, company_id, name)
 
-    def _alias(self, message: SegmentMessage, call: ProtocolCall) -> list[TranslatedRow]:
+    def _alias(self, message: SegmentMessage, call: ProtocolCall) -> list[NewRow]:
         previous = read_text(message.previous_id)
         if previous is None or "tracking_id" not in call.identifiers:
             raise Invalid.of("previousId", "is required, and userId too.")
@@ -99,5 +100,5 @@ class SegmentCalls:
             replace(call, identifiers={**call.identifiers, "trk_token": previous})
         )
 
-    def _page(self, _: SegmentMessage, call: ProtocolCall) -> list[TranslatedRow]:
+    def _page(self, _: SegmentMessage, call: ProtocolCall) -> list[NewRow]:
         return self._translator.page(call)

@@ -16,6 +16,7 @@ from headwater.endpoints.services import services
 from headwater.http.bodies import Receive
 from headwater.http.errors import Invalid, Problem
 from headwater.http.rate_limits import Quota
+from headwater.intake.inbox.accepted_rows import NewRow
 from headwater.intake.ingest.endpoints import HttpResponse, Send, quota_headers
 from headwater.intake.protocols.endpoint import (
     Incoming,
@@ -26,7 +27,7 @@ from headwater.intake.protocols.endpoint import (
     Translate,
 )
 from headwater.intake.protocols.keys import Key
-from headwater.intake.protocols.translation import TranslatedRow, Translator
+from headwater.intake.protocols.translation import Translator
 from headwater.intake.segment.calls import SegmentCalls
 from headwater.intake.segment.messages import (
     MAX_BATCH,
@@ -67,7 +68,7 @@ class SegmentBatch(MessageBatch):
     def make_translation(self, translator: Translator, received_at: float) -> Translate:
         calls = SegmentCalls(translator, received_at, self._envelope.sent_at)
 
-        def translate(raw: bytes) -> list[TranslatedRow]:
+        def translate(raw: bytes) -> list[NewRow]:
             message = read_message(raw)
             message.type = self._kind or message.type
             return calls.translate(message)

@@ -22,6 +22,7 @@ from headwater.events.browsing.places import Places
 from headwater.http.bodies import Receive, read_body, refuse_encoding
 from headwater.http.clients import Networks, address_subject, client_address
 from headwater.http.errors import Forbidden, Invalid, Problem, RateLimited, Unauthorized, bound
+from headwater.intake.inbox.accepted_rows import NewRow
 from headwater.intake.ingest.endpoints import (
     Endpoint,
     HttpResponse,
@@ -31,7 +32,7 @@ from headwater.intake.ingest.endpoints import (
     quota_headers,
 )
 from headwater.intake.tracker.browser_reports import TOKEN, Body, Browser, BrowserReport, language_tag
-from headwater.intake.tracker.reported_items import AcceptedItem, accept_item, describe_fault, is_page
+from headwater.intake.tracker.reported_items import accept_item, describe_fault, is_page
 from headwater.intake.tracker.shares import Shares
 from headwater.people.identity.joins import address_key
 from headwater.people.identity.senders import Sender
@@ -57,9 +58,7 @@ Headers = dict[bytes, bytes]
 
 class ItemResults(Struct, frozen=True):
     results: list[dict[str, Any]]
-    rows: Sequence[bytes]
-    kinds: Sequence[str]
-    senders: Sequence[Sender]
+    rows: list[NewRow]
     faults: Sequence[tuple[RefusalReason, str]] = ()
     """Reasons of refused items, with the wrong fields."""
 
@@ -167,8 +166,7 @@ class HitsEndpoint(Endpoint):
         for reason, detail in outcome.faults:
             self._note(site, reason, detail)
         cost = len(items) if is_bot else len(outcome.rows)
-        request = self._ingest.request(site.caller, cost, list(outcome.rows))
-        request.kinds, request.senders = outcome.kinds, outcome.senders
+        request = self._ingest.request(site.caller, cost, outcome.rows)
         refusal = await self._ingest.put(request)
         if refusal:
             return refusal
@@ -192,27 +190,24 @@ def _count_bot(site: ActiveSite, items: list[Raw]) -> ItemResults:
     """Store only a bot's number of page views."""
     results = [{"index": index, "status": "ignored"} for index in range(len(items))]
     hits = sum(map(is_page, items))
-    row = msgspec.json.encode(AcceptedBots(site_id=site.id, hits=hits))
-    if not hits:
-        return ItemResults(results, [], [], [])
-    return ItemResults(results, [row], ["bots"], [Sender.BROWSER])
+    row = NewRow("bots", msgspec.json.encode(AcceptedBots(site_id=site.id, hits=hits)), Sender.BROWSER)
+    return ItemResults(results, [row] if hits else [])
 
 
 def _accept_all(items: list[Raw], browser: Browser, site: ActiveSite) -> ItemResults:
     current_time = time.time()
     results: list[dict[str, Any]] = []
-    accepted_items: list[AcceptedItem] = []
+    rows: list[NewRow] = []
     faults: list[tuple[RefusalReason, str]] = []
     for index, raw in enumerate(items):
         try:
-            accepted_items.append(accept_item(raw, browser, site, current_time))
+            rows.append(accept_item(raw, browser, site, current_time))
         except Invalid as invalid:
             results.append({"index": index, "status": "invalid", "errors": invalid.errors})
             faults.append(describe_fault(raw, invalid))
         else:
             results.append({"index": index, "status": "queued"})
-    kinds, rows = [item.kind for item in accepted_items], [item.row for item in accepted_items]
-    return ItemResults(results, rows, kinds, [item.sender for item in accepted_items], faults)
+    return ItemResults(results, rows, faults)
 
 
 def _make_body(outcome: ItemResults, token: str | None) -> tuple[int, bytes]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta, Raw, Struct
@@ -12,6 +12,7 @@ from msgspec import Meta, Raw, Struct
 from headwater.events.browsing.accepted import AcceptedHit, AcceptedPerson
 from headwater.http.errors import Invalid
 from headwater.http.inputs.emails import parse_written_email
+from headwater.intake.inbox.accepted_rows import NewRow
 from headwater.intake.ingest.forms import (
     LONGEST_ADDRESS,
     Address,
@@ -164,17 +165,11 @@ def _find_type(raw: Raw) -> Any:
         return None
 
 
-class AcceptedItem(NamedTuple):
-    kind: str
-    row: bytes
-    sender: Sender = Sender.BROWSER
-
-
-def accept_item(raw: Raw, browser: Browser, site: ActiveSite, current_time: float) -> AcceptedItem:
+def accept_item(raw: Raw, browser: Browser, site: ActiveSite, current_time: float) -> NewRow:
     """Return an inbox row. Raises Invalid with all wrong fields."""
     kind = _find_type(raw)
     if kind == "event":
-        return AcceptedItem("event", _make_event_row(raw, browser, site, current_time))
+        return NewRow("event", _make_event_row(raw, browser, site, current_time), Sender.BROWSER)
     if kind not in ("page", "identify"):
         WHEN_FORM.accept(raw, current_time)  # always raises
     visitor = browser.visitor()
@@ -185,10 +180,10 @@ def accept_item(raw: Raw, browser: Browser, site: ActiveSite, current_time: floa
         claim = make_claim(browser, site)
         landing = None if browser.token else browser.landing
         row = _encode(msgspec.structs.replace(person, **visitor, **claim, landing=landing))
-        return AcceptedItem("identify", row, _verify_sender(raw, person, site, current_time))
+        return NewRow("identify", row, _verify_sender(raw, person, site, current_time))
     hit = PAGE_FORM.accept(raw, current_time)
     row = _encode(msgspec.structs.replace(hit, **visitor, **describe_visit(browser)))
-    return AcceptedItem("hit", row)
+    return NewRow("hit", row, Sender.BROWSER)
 
 
 def _verify_sender(raw: Raw, person: AcceptedPerson, site: ActiveSite, current_time: float) -> Sender:

@@ -20,7 +20,7 @@ from psycopg.types.json import Jsonb
 from headwater.base.masking import Mask
 from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
 from headwater.http.errors import Conflict, NotFound, require_found
-from headwater.intake.inbox.accepted_rows import AcceptedRows, append
+from headwater.intake.inbox.accepted_rows import NewRow, append
 from headwater.intake.webhooks.drafts import Draft, make_draft
 from headwater.intake.webhooks.interpretation import finish, list_needed_headers
 from headwater.intake.webhooks.models import (
@@ -166,19 +166,18 @@ async def replay_delivery(
     outcome = await process_message(connection, space_id, reader, message)
     if delivery.dedup_key is not None:
         outcome = _keep_key(outcome, delivery.dedup_key)
-    kinds, payloads = make_inbox_rows(outcome)
-    count = len(payloads)
-    rows = AcceptedRows([space_id] * count, kinds, [Sender.WEBHOOK] * count, payloads)
-    receipt_id = next(iter(await append(connection, rows)), None)
+    new_rows = make_inbox_rows(outcome)
+    receipts = await append(connection, [space_id] * len(new_rows), new_rows)
+    receipt_id = receipts[0] if receipts else None
     await finish_delivery(connection, space_id, delivery_id, outcome, receipt_id)
     return outcome, receipt_id
 
 
-def make_inbox_rows(outcome: WebhookOutcome) -> tuple[list[str], list[bytes]]:
-    """Return kinds and payloads."""
-    rows = [("event", outcome.event), ("refund", outcome.refund)]
-    encoded = [(kind, msgspec.json.encode(item)) for kind, item in rows if item is not None]
-    return [kind for kind, _ in encoded], [payload for _, payload in encoded]
+def make_inbox_rows(outcome: WebhookOutcome) -> list[NewRow]:
+    items = [("event", outcome.event), ("refund", outcome.refund)]
+    return [
+        NewRow(kind, msgspec.json.encode(item), Sender.WEBHOOK) for kind, item in items if item is not None
+    ]
 
 
 async def replay_failed(connection: AsyncConnection, space_id: int, webhook_id: int) -> Counter[Status]:

@@ -32,7 +32,6 @@ from headwater.intake.webhooks.interpretation import check_signature
 from headwater.intake.webhooks.models import Status, UnverifiedRequest, WebhookOutcome, WebhookRequest
 from headwater.intake.webhooks.providers import PROVIDERS
 from headwater.intake.webhooks.webhooks import PATH, SCOPE, ActiveWebhook, find_webhook
-from headwater.people.identity.senders import Sender
 from headwater.spaces.encryption import Unsealable
 
 log = structlog.get_logger()
@@ -100,12 +99,12 @@ async def _accept(
     shared: Services, inbox: Inbox, webhook: ActiveWebhook, outcome: WebhookOutcome, delivery_id: int
 ) -> int | None:
     """Return the first receipt. On failure, delete the delivery: senders retry."""
-    kinds, rows = make_inbox_rows(outcome)
+    rows = make_inbox_rows(outcome)
     if not rows:
         return None
     space_id = webhook.caller.space_id
     limit = shared.keys.limit(webhook.caller, inbox.limit)
-    inbox_request = Request(space_id, limit, 0, rows, kinds=kinds, sender=Sender.WEBHOOK)
+    inbox_request = Request(space_id, limit, 0, rows)
     try:
         await inbox.put(inbox_request)
     except Problem:

@@ -45,6 +45,7 @@ from headwater.forwarding.deliveries.delivery_log import list_event_deliveries
 from headwater.http.inputs.parameters import JsonInput
 from headwater.http.json_decoder import encode_exact
 from headwater.http.openapi import NUMBER_OR_NULL, TEXT, object_schema
+from headwater.intake.inbox.accepted_rows import NewRow
 from headwater.intake.inbox.inbox import Request
 from headwater.intake.ingest.endpoints import TRACKING
 from headwater.intake.ingest.payload import EVENT_FORM
@@ -99,9 +100,10 @@ async def _get_event(context: ToolContext, arguments: Arguments) -> Any:
 
 
 async def _track_event(context: ToolContext, arguments: Arguments) -> Any:
-    row = msgspec.json.encode(EVENT_FORM.accept(encode_exact(arguments), time.time()))
+    event = EVENT_FORM.accept(encode_exact(arguments), time.time())
+    row = NewRow("event", msgspec.json.encode(event), Sender.ASSISTANT)
     limit = context.limit(TRACKING)
-    request = Request(context.space_id, limit, 1, [row], sender=Sender.ASSISTANT)
+    request = Request(context.space_id, limit, 1, [row])
     await context.service.inbox.put(request)
     return {"message": "The event is queued.", "receipt_id": str(request.receipts[0])}
 

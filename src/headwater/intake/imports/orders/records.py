@@ -30,7 +30,7 @@ from headwater.intake.imports.orders.statuses import (
     refuse_uncounted,
 )
 from headwater.intake.imports.spend import read_id
-from headwater.intake.inbox.accepted_rows import AcceptedRows, append
+from headwater.intake.inbox.accepted_rows import NewRow, append
 from headwater.intake.ingest.times import parse_event_time
 from headwater.intake.webhooks.mapping import MappedPayload, make_key, to_event
 from headwater.intake.webhooks.money_back import moment
@@ -234,11 +234,9 @@ async def store(connection: AsyncConnection, space: Space, items: Sequence[PastO
     ids = [event.order_id for event in orders if event.order_id and event.order_id not in reported_ids]
     voided_ids = await fetch_voided_orders(connection, space.id, ids)
     refunds += [_report_sum(event, "0", event.event_time) for event in orders if event.order_id in voided_ids]
-    rows = [("event", _encode(event)) for event in orders]
-    rows += [("refund", _encode(refund)) for refund in refunds]
-    kinds, payloads = [kind for kind, _ in rows], [payload for _, payload in rows]
-    count = len(rows)
-    await append(connection, AcceptedRows([space.id] * count, kinds, [Sender.IMPORT] * count, payloads))
+    new_rows = [NewRow("event", _encode(event), Sender.IMPORT) for event in orders]
+    new_rows += [NewRow("refund", _encode(refund), Sender.IMPORT) for refund in refunds]
+    await append(connection, [space.id] * len(new_rows), new_rows)
     return [CANCELLED_ORDER if item.is_cancelled else None for item in items]
 
 
