@@ -19,7 +19,7 @@ def _translate(raw: bytes) -> None:
     person = read_person(body)
     for event in list_events(body):
         try:
-            Ga4Events(Translator(LABELS, PLACES, NOW), person, NOW).translate(event)
+            Ga4Events(Translator(LABELS, PLACES, NOW), person).translate(event)
         except (Invalid, IgnoredMessage):
             continue
 

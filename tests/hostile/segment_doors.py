@@ -33,7 +33,7 @@ def _translate(body: bytes) -> None:
         message = read_message(body)
         message.type = kind
         try:
-            SegmentCalls(Translator(LABELS, PLACES, NOW), NOW, message.sent_at).translate(message)
+            SegmentCalls(Translator(LABELS, PLACES, NOW), message.sent_at).translate(message)
         except (Invalid, IgnoredMessage):
             continue
 

@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from headwater.http.errors import Invalid
-from headwater.intake.ingest.payload import RECORD_FORM, accept
+from headwater.intake.ingest.payload import EVENT_FORM, RECORD_FORM
 from tests.support.pipeline import Accepted, Stage, add_sender, event, new_stage
 
 
@@ -97,6 +97,6 @@ def test_junk_beside_a_number(stage: Stage) -> None:
 def test_track_needs_more_than_a_number() -> None:
     body = b'{"event_name":"purchase","phone":"+491701234567"}'
     with pytest.raises(Invalid) as error_info:
-        accept(body, 1_778_670_000)
+        EVENT_FORM.accept(body, 1_778_670_000)
     assert error_info.value.errors.keys() == {"email"}
     assert RECORD_FORM.accept(body, 1_778_670_000).phone == "+491701234567"

@@ -42,8 +42,8 @@ class Ga4Batch(MessageBatch):
             self.notes = (IgnoredMessage("user_data", IgnoredReason.HASHED),)
         return list_events(self._body)
 
-    def make_translation(self, translator: Translator, received_at: float) -> Translate:
-        return Ga4Events(translator, self._person, received_at).translate
+    def make_translation(self, translator: Translator) -> Translate:
+        return Ga4Events(translator, self._person).translate
 
 
 class Ga4Endpoint(ProtocolEndpoint):

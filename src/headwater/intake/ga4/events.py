@@ -14,7 +14,7 @@ from headwater.intake.inbox.accepted_rows import NewRow
 from headwater.intake.protocols.calls import ProtocolCall, read_identifiers
 from headwater.intake.protocols.event_names import normalize
 from headwater.intake.protocols.translation import Translator
-from headwater.intake.protocols.values import Members, bound_time, read_text, require_members
+from headwater.intake.protocols.values import Members, read_text, require_members
 from headwater.intake.webhooks.values import to_number
 
 PURCHASE = "purchase"
@@ -35,8 +35,8 @@ _FIELDS = {word: f"params.{param}" for param, word in _PARAMS.items()} | {"amoun
 class Ga4Events:
     """The events of one request."""
 
-    def __init__(self, translator: Translator, person: Ga4Person, received_at: float) -> None:
-        self._translator, self._person, self._received_at = translator, person, received_at
+    def __init__(self, translator: Translator, person: Ga4Person) -> None:
+        self._translator, self._person = translator, person
 
     def translate(self, raw: bytes) -> list[NewRow]:
         """Raise Invalid with the event's wrong members, or IgnoredMessage."""
@@ -70,9 +70,7 @@ class Ga4Events:
         return ProtocolCall(
             written,
             read_text(params.get("event_id")) or self._identify(raw, micros, is_refund=name == REFUND),
-            bound_time(
-                None if micros is None else micros // 1000, self._received_at, self._translator.max_ago
-            ),
+            self._translator.bound_time(None if micros is None else micros // 1000),
             read_identifiers(person.client_id, person.user_id, person.traits, {}),
             context,
             properties,

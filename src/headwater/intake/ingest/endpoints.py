@@ -26,7 +26,7 @@ from headwater.intake.inbox.accepted_rows import NewRow
 from headwater.intake.inbox.inbox import Inbox, Request
 from headwater.intake.ingest.answers import Accepted, BatchAccepted, ItemResult
 from headwater.intake.ingest.forms import Form, decode_envelope
-from headwater.intake.ingest.payload import EVENT_FORM, accept
+from headwater.intake.ingest.payload import EVENT_FORM
 from headwater.intake.ingest.touchpoints import TOUCHPOINT_FORM, refuse_source
 from headwater.people.identity.senders import Sender
 from headwater.spaces.access import Caller, KeyCache
@@ -135,7 +135,7 @@ class TrackEndpoint(KeyedEndpoint):
     async def handle(self, caller: Caller, body: bytes) -> HttpResponse:
         request = self.ingest.request(caller, 1, [])
         try:
-            event = accept(body, time.time())
+            event = EVENT_FORM.accept(body, time.time())
         except Invalid as invalid:
             return await self.ingest.refuse(caller, 1, invalid)
         request.rows = [NewRow("event", _encode(event), Sender.API_KEY)]

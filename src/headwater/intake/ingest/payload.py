@@ -252,7 +252,6 @@ _RULES = {
 
 
 EVENT_FORM = Form(TrackPayload, _normalize, _RULES, {"event_name": EVENT_NAMES[0]}, raw=_RAW, warns=True)
-accept = EVENT_FORM.accept
 RECORD_FORM = Form(
     TrackPayload,
     partial(_normalize, needs=Needs.IDENTIFIER_OR_PHONE),

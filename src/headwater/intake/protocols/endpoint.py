@@ -66,7 +66,7 @@ class MessageBatch(ABC):
         """Raise Invalid for none or too many."""
 
     @abstractmethod
-    def make_translation(self, translator: Translator, received_at: float) -> Translate: ...
+    def make_translation(self, translator: Translator) -> Translate: ...
 
 
 class Incoming(Struct, frozen=True):
@@ -167,9 +167,8 @@ class ProtocolEndpoint(Endpoint):
         if visitor is not None:
             self._charge(owner, visitor, len(messages))
         labels = await self.services.labels.fetch(owner.caller.space_id)
-        received_at = time.time()
-        translator = Translator(labels, self.services.places, received_at, visitor)
-        translate = batch.make_translation(translator, received_at)
+        translator = Translator(labels, self.services.places, time.time(), visitor)
+        translate = batch.make_translation(translator)
         outcome = Outcome(len(messages), ignored=[(None, note) for note in batch.notes])
         rows = outcome.rows
         for index, message in enumerate(messages):

@@ -16,6 +16,7 @@ from headwater.events.refunds.reports import AcceptedRefund, MoneyBack
 from headwater.http.errors import Invalid
 from headwater.intake.inbox.accepted_rows import NewRow
 from headwater.intake.ingest.forms import LONGEST_ADDRESS
+from headwater.intake.ingest.times import EARLIEST
 from headwater.intake.protocols.calls import ProtocolCall
 from headwater.intake.protocols.event_names import Labels
 from headwater.intake.protocols.ignored import IgnoredReason
@@ -38,6 +39,7 @@ from headwater.spaces.sites.sites import ActiveSite
 
 _CAMPAIGN = {"source": "trk_source", "medium": "trk_type", "name": "trk_campaign", "term": "trk_keyword"}
 _encode = msgspec.json.encode
+_EARLIEST = round(EARLIEST.timestamp() * 1000)
 Claimed = TypeVar("Claimed", AcceptedEvent, AcceptedPerson)
 
 
@@ -62,14 +64,20 @@ class Translator:
     ) -> None:
         """Requests with an API key come without a `visitor`."""
         self._labels, self._places, self._visitor = labels, places, visitor
-        self._received_at = received_at
+        self.received_at = received_at
         self._linked: set[bytes] = set()
         self.sender = Sender.API_KEY if visitor is None else Sender.BROWSER
         self.is_bot = visitor is not None and visitor.browser.agent.is_bot
         """A bot sent the request. Its page views are only counted, and its other messages dropped."""
         self.bot_pages = 0
-        self.max_ago = None if visitor is None else MAX_AGO
-        """How old a time can be, in ms: pages keep unsent messages for a limited time."""
+
+    def bound_time(self, moment: int | None) -> int:
+        """Return a time in ms since 1970. One that can't be right becomes the reception's, and so does an old
+        one of a page, because pages keep unsent messages for a limited time.
+        """
+        reception = round(self.received_at * 1000)
+        earliest = _EARLIEST if self._visitor is None else reception - MAX_AGO
+        return moment if moment is not None and earliest <= moment <= reception else reception
 
     # Each call raises Invalid with the wrong fields, or IgnoredMessage.
 
@@ -79,7 +87,7 @@ class Translator:
             raise IgnoredMessage(call.name, IgnoredReason.UNKNOWN_EVENT)
         payload = self._event_payload(call, event_name)
         event = make_event(
-            payload, read_amount(call.properties, "revenue", "total", "value"), self._received_at
+            payload, read_amount(call.properties, "revenue", "total", "value"), self.received_at
         )
         if self._visitor is not None and event.amount is not None:
             check_amount(event.amount, self._visitor.site)
@@ -112,7 +120,7 @@ class Translator:
             raise IgnoredMessage(call.name, IgnoredReason.NO_PAGE)
         url = add_campaign(url, read_members(call.context, "campaign"))
         referrer = find_page(call.properties, call.context, "referrer")
-        hit = make_hit(call.message_id, url, referrer, self._received_at)
+        hit = make_hit(call.message_id, url, referrer, self.received_at)
         browser = self._find_browser(call)
         if browser.agent.is_bot:
             raise IgnoredMessage(call.name, IgnoredReason.BOT)
@@ -128,7 +136,7 @@ class Translator:
         token = payload.pop("trk_token", None)
         if not (payload or company_id):
             return []
-        person = make_person(payload, self._received_at) if payload else AcceptedPerson(occurred_at=0)
+        person = make_person(payload, self.received_at) if payload else AcceptedPerson(occurred_at=0)
         person = replace(
             person,
             occurred_at=call.occurred_at,

@@ -9,10 +9,8 @@ import msgspec
 
 from headwater.http.errors import Invalid
 from headwater.http.json_decoder import decode_json, decode_part, refuse_bad_text
-from headwater.intake.ingest.times import EARLIEST
 
 LONGEST_ID = 255
-_EARLIEST = round(EARLIEST.timestamp() * 1000)
 
 Members = dict[str, Any]
 Part = TypeVar("Part")
@@ -54,14 +52,3 @@ def require_members(value: Any, name: str) -> Members:
     if not isinstance(value, dict):
         raise Invalid.of(name, "must be an object.")
     return cast("Members", value)
-
-
-def bound_time(moment: int | None, received_at: float, max_ago: float | None = None) -> int:
-    """Return a time in ms since 1970. One that can't be right, or is over `max_ago` ms old, becomes the
-    reception's.
-    """
-    reception = round(received_at * 1000)
-    if moment is None:
-        return reception
-    earliest = _EARLIEST if max_ago is None else reception - max_ago
-    return moment if earliest <= moment <= reception else reception

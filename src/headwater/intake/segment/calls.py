@@ -14,17 +14,17 @@ from headwater.intake.protocols.calls import ProtocolCall, read_identifiers
 from headwater.intake.protocols.event_names import ORDER_CANCELLED, ORDER_REFUNDED, ORDER_UPDATED, normalize
 from headwater.intake.protocols.ignored import IgnoredReason
 from headwater.intake.protocols.translation import IgnoredMessage, Translator
-from headwater.intake.protocols.values import bound_time, read_members, read_text, require_members
+from headwater.intake.protocols.values import read_members, read_text, require_members
 from headwater.intake.segment.messages import SegmentMessage, find_delay, find_moment
 
 
 class SegmentCalls:
     """The calls of one request."""
 
-    def __init__(self, translator: Translator, received_at: float, sent_at: Any) -> None:
+    def __init__(self, translator: Translator, sent_at: Any) -> None:
         """`sent_at` is the request's."""
-        self._translator, self._received_at = translator, received_at
-        self._delay = None if sent_at is None else find_delay(sent_at, received_at)
+        self._translator = translator
+        self._delay = None if sent_at is None else find_delay(sent_at, translator.received_at)
         self._kinds: dict[Any, Callable[[SegmentMessage, ProtocolCall], list[NewRow]]] = {
             "track": self._track,
             "identify": self._identify,
@@ -52,11 +52,13 @@ class SegmentCalls:
         if own_traits and kind != "group":  # a group's are the company's
             traits = {**traits, **own_traits}
         identifiers = read_identifiers(message.anonymous_id, message.user_id, traits, properties)
-        delay = find_delay(message.sent_at, self._received_at) if self._delay is None else self._delay
+        delay = (
+            find_delay(message.sent_at, self._translator.received_at) if self._delay is None else self._delay
+        )
         call = ProtocolCall(
             kind,
             read_text(message.message_id) or str(uuid4()),
-            bound_time(find_moment(message, delay), self._received_at, self._translator.max_ago),
+            self._translator.bound_time(find_moment(message, delay)),
             identifiers,
             context,
             properties,

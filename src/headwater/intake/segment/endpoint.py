@@ -65,8 +65,8 @@ class SegmentBatch(MessageBatch):
     def list_messages(self) -> list[Any]:
         return [self._body] if self._kind else [bytes(raw) for raw in list_messages(self._envelope)]
 
-    def make_translation(self, translator: Translator, received_at: float) -> Translate:
-        calls = SegmentCalls(translator, received_at, self._envelope.sent_at)
+    def make_translation(self, translator: Translator) -> Translate:
+        calls = SegmentCalls(translator, self._envelope.sent_at)
 
         def translate(raw: bytes) -> list[NewRow]:
             message = read_message(raw)
