@@ -33,39 +33,7 @@ _REVOKE = SentForm("revoke token", Permission.READ, lock=lock_members, changes=(
 
 
 @ROUTES.page()
-async def show_assistants(visit: PageVisit) -> Response:
-    return await _page(visit)
-
-
-async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
-    return await _page(
-        visit,
-        refusal.status,
-        name=visit.form.text("name"),
-        errors=list_form_errors(refusal),
-        problem=read_form_problem(refusal),
-    )
-
-
-@ROUTES.action("/create", _CREATE, _refuse, _refuse)
-async def post_create(visit: PageVisit) -> Response:
-    """Show the new token once."""
-    new = NewToken(visit.user_id, "personal", visit.form.text("name"))
-    token, _ = await tokens.issue_token(visit.connection, visit.space.id, new)
-    return await _page(visit, made={"token": token, "name": new.name.strip()})
-
-
-@ROUTES.action("/revoke", _REVOKE)
-async def post_revoke(visit: PageVisit) -> FlashMessage:
-    """Revoke a token. Members without the token permission may revoke only their own."""
-    token = await tokens.fetch_token(visit.connection, visit.space.id, visit.form.number("token"))
-    is_own = token.owner.user_id == visit.user_id
-    visit.inside.require(Permission.MAKE_TOKENS if is_own else Permission.MANAGE_TOKENS)
-    await tokens.revoke_token(visit.connection, visit.space.id, token.id)
-    return FlashMessage.TOKEN_REVOKED
-
-
-async def _page(visit: PageVisit, status: int = 200, **values: Any) -> Response:
+async def show_assistants(visit: PageVisit, status: int = 200, **values: Any) -> Response:
     rows = await tokens.list_tokens(visit.connection, visit.space.id)
     manages = visit.inside.may(Permission.MANAGE_TOKENS)
     common: dict[str, Any] = {
@@ -79,3 +47,31 @@ async def _page(visit: PageVisit, status: int = 200, **values: Any) -> Response:
         "once": visit.once(_CREATE.name),
     }
     return visit.render("assistants.html", common | values, status)
+
+
+async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
+    return await show_assistants(
+        visit,
+        refusal.status,
+        name=visit.form.text("name"),
+        errors=list_form_errors(refusal),
+        problem=read_form_problem(refusal),
+    )
+
+
+@ROUTES.action("/create", _CREATE, _refuse, _refuse)
+async def post_create(visit: PageVisit) -> Response:
+    """Show the new token once."""
+    new = NewToken(visit.user_id, "personal", visit.form.text("name"))
+    token, _ = await tokens.issue_token(visit.connection, visit.space.id, new)
+    return await show_assistants(visit, made={"token": token, "name": new.name.strip()})
+
+
+@ROUTES.action("/revoke", _REVOKE)
+async def post_revoke(visit: PageVisit) -> FlashMessage:
+    """Revoke a token. Members without the token permission may revoke only their own."""
+    token = await tokens.fetch_token(visit.connection, visit.space.id, visit.form.number("token"))
+    is_own = token.owner.user_id == visit.user_id
+    visit.inside.require(Permission.MAKE_TOKENS if is_own else Permission.MANAGE_TOKENS)
+    await tokens.revoke_token(visit.connection, visit.space.id, token.id)
+    return FlashMessage.TOKEN_REVOKED

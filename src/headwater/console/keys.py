@@ -58,69 +58,7 @@ SCOPE_DESCRIPTIONS = {
 
 
 @ROUTES.page()
-async def show_keys(visit: PageVisit) -> Response:
-    return await _page(visit)
-
-
-async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
-    typed = visit.typed("name", "expires", "addresses")
-    selected_scopes, errors = visit.form.texts("scope"), without_keys(list_form_errors(refusal))
-    return await _page(visit, refusal.status, **typed, chosen=selected_scopes, errors=errors)
-
-
-@ROUTES.action("/create", _CREATE, _refuse)
-async def post_create(visit: PageVisit) -> Response:
-    """Show the new key once."""
-    name, scopes = visit.form.text("name"), visit.form.texts("scope")
-    if not scopes:
-        raise Invalid.of("scope", "must be selected, because a key without scopes can't do anything.")
-    limits = KeyLimits(
-        read_lifetime(visit.form.text("expires")), read_addresses(visit.form.text("addresses"))
-    )
-    key, stored_key = await create_key(visit.connection, visit.space.id, name, scopes, visit.user_id, limits)
-    return await _page(visit, made={"key": key, "name": stored_key.name, "old_ends_at": None})
-
-
-async def _refuse_change(visit: PageVisit, refusal: Refusal) -> Response:
-    problem = read_form_problem(refusal) or join_rules(list_form_errors(refusal))
-    return await _page(visit, refusal.status, problem=problem)
-
-
-@ROUTES.action("/rotate", _ROTATE, _refuse_change, _refuse_change)
-async def post_rotate(visit: PageVisit) -> Response:
-    """Show the key that replaces another, once."""
-    number, overlap = visit.form.number("key"), read_overlap(visit.form.text("overlap"))
-    rotation = await rotate_key(visit.connection, visit.space.id, number, overlap, visit.user_id)
-    key, stored_key, ends_at = rotation
-    return await _page(visit, made={"key": key, "name": stored_key.name, "old_ends_at": ends_at})
-
-
-async def _refuse_addresses(visit: PageVisit, refusal: Refusal) -> Response:
-    """Keep the chosen key: another one would get the addresses of the next attempt."""
-    typed = visit.typed("key", "addresses")
-    return await _page(visit, refusal.status, restricted=typed, restricted_errors=list_form_errors(refusal))
-
-
-@ROUTES.action(
-    "/restrict",
-    SentForm("restrict key", Permission.MANAGE_KEYS, is_dangerous=True, changes=("api_key",)),
-    _refuse_addresses,
-)
-async def post_restrict(visit: PageVisit) -> FlashMessage:
-    addresses = read_addresses(visit.form.text("addresses"))
-    await restrict_key(visit.connection, visit.space.id, visit.form.number("key"), addresses)
-    return FlashMessage.KEY_RESTRICTED
-
-
-@ROUTES.action(
-    "/revoke", SentForm("revoke key", Permission.MANAGE_KEYS, is_dangerous=True, changes=("api_key",))
-)
-async def post_revoke(visit: PageVisit) -> FlashMessage:
-    await revoke_key(visit.connection, visit.space.id, visit.form.number("key"))
-    return FlashMessage.KEY_REVOKED
-
-
-async def _page(visit: PageVisit, status: int = 200, **values: Any) -> Response:
+async def show_keys(visit: PageVisit, status: int = 200, **values: Any) -> Response:
     current_time = datetime.now(UTC)
     keys = await list_keys(visit.connection, visit.space.id)
     ends = {key.id: ended_at for key in keys if (ended_at := key.find_end(current_time)) is not None}
@@ -152,3 +90,63 @@ async def _page(visit: PageVisit, status: int = 200, **values: Any) -> Response:
         "base_url": visit.services.base_url,
     }
     return visit.render("keys.html", common | values, status)
+
+
+async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
+    typed = visit.typed("name", "expires", "addresses")
+    selected_scopes, errors = visit.form.texts("scope"), without_keys(list_form_errors(refusal))
+    return await show_keys(visit, refusal.status, **typed, chosen=selected_scopes, errors=errors)
+
+
+@ROUTES.action("/create", _CREATE, _refuse)
+async def post_create(visit: PageVisit) -> Response:
+    """Show the new key once."""
+    name, scopes = visit.form.text("name"), visit.form.texts("scope")
+    if not scopes:
+        raise Invalid.of("scope", "must be selected, because a key without scopes can't do anything.")
+    limits = KeyLimits(
+        read_lifetime(visit.form.text("expires")), read_addresses(visit.form.text("addresses"))
+    )
+    key, stored_key = await create_key(visit.connection, visit.space.id, name, scopes, visit.user_id, limits)
+    return await show_keys(visit, made={"key": key, "name": stored_key.name, "old_ends_at": None})
+
+
+async def _refuse_change(visit: PageVisit, refusal: Refusal) -> Response:
+    problem = read_form_problem(refusal) or join_rules(list_form_errors(refusal))
+    return await show_keys(visit, refusal.status, problem=problem)
+
+
+@ROUTES.action("/rotate", _ROTATE, _refuse_change, _refuse_change)
+async def post_rotate(visit: PageVisit) -> Response:
+    """Show the key that replaces another, once."""
+    number, overlap = visit.form.number("key"), read_overlap(visit.form.text("overlap"))
+    rotation = await rotate_key(visit.connection, visit.space.id, number, overlap, visit.user_id)
+    key, stored_key, ends_at = rotation
+    return await show_keys(visit, made={"key": key, "name": stored_key.name, "old_ends_at": ends_at})
+
+
+async def _refuse_addresses(visit: PageVisit, refusal: Refusal) -> Response:
+    """Keep the chosen key: another one would get the addresses of the next attempt."""
+    typed = visit.typed("key", "addresses")
+    return await show_keys(
+        visit, refusal.status, restricted=typed, restricted_errors=list_form_errors(refusal)
+    )
+
+
+@ROUTES.action(
+    "/restrict",
+    SentForm("restrict key", Permission.MANAGE_KEYS, is_dangerous=True, changes=("api_key",)),
+    _refuse_addresses,
+)
+async def post_restrict(visit: PageVisit) -> FlashMessage:
+    addresses = read_addresses(visit.form.text("addresses"))
+    await restrict_key(visit.connection, visit.space.id, visit.form.number("key"), addresses)
+    return FlashMessage.KEY_RESTRICTED
+
+
+@ROUTES.action(
+    "/revoke", SentForm("revoke key", Permission.MANAGE_KEYS, is_dangerous=True, changes=("api_key",))
+)
+async def post_revoke(visit: PageVisit) -> FlashMessage:
+    await revoke_key(visit.connection, visit.space.id, visit.form.number("key"))
+    return FlashMessage.KEY_REVOKED

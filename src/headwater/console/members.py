@@ -41,17 +41,60 @@ ROLES = {
 
 
 @ROUTES.page()
-async def show_members(visit: PageVisit) -> Response:
-    return await _page(visit)
+async def show_members(visit: PageVisit, status: int = 200, **values: Any) -> Response:
+    listed_members = read_list_page(
+        visit.request,
+        await members.list_members(visit.connection, visit.space.id),
+        lambda member: f"{member.name} {member.email}",
+    )
+    offers = read_list_page(
+        visit.request,
+        await invitations.list_invitations(visit.connection, visit.space.id),
+        lambda offer: offer.email,
+        "invited",
+    )
+    keys: dict[int | None, list[str]] = {}
+    for key in await list_keys(visit.connection, visit.space.id):
+        if key.find_end(datetime.now(UTC)) is None:
+            keys.setdefault(key.made_by, []).append(_describe_key(key, visit.space.zone))
+    providers = await list_providers(visit.connection) if visit.inside.may(Permission.MANAGE_OWNERS) else []
+    common: dict[str, Any] = {
+        "providers": [
+            (provider, [rule for rule in provider.settings.rules if rule.space_id == visit.space.id])
+            for provider in providers
+        ],
+        "listed_members": listed_members,
+        "members": [
+            {
+                **asdict(member),
+                "keys": keys.get(member.user_id, []) if visit.inside.may(Permission.MANAGE_KEYS) else [],
+                "display_name": member.display_name,
+                "self": member.user_id == visit.user_id,
+                "managed": visit.inside.may(managing(member.role)),
+            }
+            for member in listed_members.rows
+        ],
+        "offers": offers,
+        "invitations": [
+            {**asdict(offer), "managed": visit.inside.may(managing(offer.role))} for offer in offers.rows
+        ],
+        "roles": {
+            role: description for role, description in ROLES.items() if visit.inside.may(managing(role))
+        },
+        "typed": {"email": "", "role": Role.VIEWER},
+        "made": None,
+        "problem": None,
+    }
+    return visit.render("members.html", common | values, status)
 
 
 async def _refuse_invitation(visit: PageVisit, refusal: Refusal) -> Response:
     typed, errors = visit.typed("email", "role"), list_form_errors(refusal)
-    return await _page(visit, refusal.status, typed=typed, errors=errors)
+    return await show_members(visit, refusal.status, typed=typed, errors=errors)
 
 
 async def _refuse_change(visit: PageVisit, refusal: Refusal) -> Response:
-    return await _page(visit, refusal.status, problem=read_form_problem(refusal))
+    return await show_members(visit, refusal.status, problem=read_form_problem(refusal))
 
 
 def _managing_form(name: str, permission: Permission = Permission.MANAGE_MEMBERS) -> SentForm:
@@ -76,7 +119,7 @@ async def post_invite(visit: PageVisit) -> Response:
             visit.inside.require(managing(earlier.role))
     link, email = await invitations.invite(visit.connection, visit.space.id, email, role, visit.user_id)
     invitation = {"link": visit.services.base_url + link, "email": email, "role": role}
-    return await _page(visit, made=invitation)
+    return await show_members(visit, made=invitation)
 
 
 @ROUTES.action("/role", _managing_form("role"), conflict=_refuse_change)
@@ -133,50 +176,3 @@ def _describe_key(key: ApiKey, zone: ZoneInfo) -> str:
     if key.last_used_at is None:
         return f"{key.name} (never used)"
     return f"{key.name} (last used {format_day(key.last_used_at.astimezone(zone))})"
-
-
-async def _page(visit: PageVisit, status: int = 200, **values: Any) -> Response:
-    listed_members = read_list_page(
-        visit.request,
-        await members.list_members(visit.connection, visit.space.id),
-        lambda member: f"{member.name} {member.email}",
-    )
-    offers = read_list_page(
-        visit.request,
-        await invitations.list_invitations(visit.connection, visit.space.id),
-        lambda offer: offer.email,
-        "invited",
-    )
-    keys: dict[int | None, list[str]] = {}
-    for key in await list_keys(visit.connection, visit.space.id):
-        if key.find_end(datetime.now(UTC)) is None:
-            keys.setdefault(key.made_by, []).append(_describe_key(key, visit.space.zone))
-    providers = await list_providers(visit.connection) if visit.inside.may(Permission.MANAGE_OWNERS) else []
-    common: dict[str, Any] = {
-        "providers": [
-            (provider, [rule for rule in provider.settings.rules if rule.space_id == visit.space.id])
-            for provider in providers
-        ],
-        "listed_members": listed_members,
-        "members": [
-            {
-                **asdict(member),
-                "keys": keys.get(member.user_id, []) if visit.inside.may(Permission.MANAGE_KEYS) else [],
-                "display_name": member.display_name,
-                "self": member.user_id == visit.user_id,
-                "managed": visit.inside.may(managing(member.role)),
-            }
-            for member in listed_members.rows
-        ],
-        "offers": offers,
-        "invitations": [
-            {**asdict(offer), "managed": visit.inside.may(managing(offer.role))} for offer in offers.rows
-        ],
-        "roles": {
-            role: description for role, description in ROLES.items() if visit.inside.may(managing(role))
-        },
-        "typed": {"email": "", "role": Role.VIEWER},
-        "made": None,
-        "problem": None,
-    }
-    return visit.render("members.html", common | values, status)

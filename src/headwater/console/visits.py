@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from markupsafe import Markup
@@ -98,6 +98,8 @@ class PageVisit(Struct, frozen=True):
 
 
 Show = Callable[[PageVisit], Awaitable[Response]]
+AnyShow = TypeVar("AnyShow", bound=Show)
+"""A page's function, whose other parameters say what a form has changed or refused."""
 Act = Callable[[PageVisit], Awaitable[Response | FlashMessage]]
 Refuse = Callable[[PageVisit, Refusal], Awaitable[Response]]
 Lock = Callable[[AsyncConnection, int], Awaitable[object]]
@@ -135,10 +137,10 @@ class SpacePages:
         path = f"{HOME}/spaces/{{space_id}}{self._path}{end}"
         self._routes.append(Route(path, handler, methods=[method]))
 
-    def page(self, end: str = "", permission: Permission = Permission.READ) -> Callable[[Show], Show]:
+    def page(self, end: str = "", permission: Permission = Permission.READ) -> Callable[[AnyShow], AnyShow]:
         """Register a page at `end` below the path."""
 
-        def register(show: Show) -> Show:
+        def register(show: AnyShow) -> AnyShow:
             async def get(request: Request) -> Response:
                 async with _open_visit(request, permission) as visit:
                     return await show(visit)

@@ -62,14 +62,57 @@ class FileHead(Struct, frozen=True):
 
 
 @ROUTES.page()
-async def show_import(visit: PageVisit) -> Response:
-    return await _page(visit)
+async def show_import(visit: PageVisit, status: int = 200, **values: Any) -> Response:
+    connection, space = visit.connection, visit.space
+    job = await _fetch_job(visit)
+    sample = FileHead()
+    if job.file and job.status in ("uploaded", "checking", "checked"):
+        sample = await asyncio.to_thread(_read_sample, visit.services.storage, job)
+    reading = Reading(**job.reading) if job.reading else None
+    typed: Reading | None = values.get("reading")
+    guessed_reading = guess_reading(job.kind, sample.columns, sample.rows, space)
+    is_edited = job.status == "uploaded" or "edit" in visit.request.query_params or status != 200
+    is_edited = is_edited and job.status in ("uploaded", "checking", "checked")
+    errors: Errors = values.get("errors", {})
+    preview = []
+    if reading is not None and not is_edited:
+        preview = preview_rows(space, job, reading, sample.rows[:PREVIEWED])
+    common: dict[str, Any] = {
+        "job": job,
+        "sample": sample,
+        "errors": errors,
+        "reading": typed or reading or guessed_reading,
+        "guessed": guessed_reading,
+        "is_edited": is_edited,
+        "preview": preview,
+        "preview_columns": list(dict.fromkeys(name for row in preview for name in row.values)),
+        "fields": KINDS[job.kind].fields,
+        "kind": KINDS_IN_WORDS[job.kind],
+        "zones": sorted(zone_names()),
+        "decimals": DECIMALS,
+        "dates": DATES,
+        "event_names": EVENT_NAMES,
+        "has_time": KINDS[job.kind].times,
+        "known": _recognize_format(job, sample),
+        "has_amount": bool(KINDS[job.kind].numbers),
+        "separator": DELIMITERS.get(job.delimiter, ""),
+        "notation": _unclear(job, typed or reading or guessed_reading, sample),
+        "kept": REFUSED_KEPT.days,
+        "former": await fetch_former(connection, space.id, job) if job.status == "checked" else None,
+        "reasons": await count_reasons(connection, space.id, job.id) if job.refused else [],
+        "refused": await list_refused(connection, space.id, job.id, MOST_LISTED) if job.refused else [],
+        "orders": visit.path("/orders"),
+        "here": visit.path(_path(visit)),
+    }
+    return visit.render("import.html", common, status)
 
 
 async def _refuse_check(visit: PageVisit, refusal: Refusal) -> Response:
     job = await _fetch_job(visit)
     errors = list_form_errors(refusal) or {"page": [refusal.message]}
-    return await _page(visit, refusal.status, reading=_read_columns(visit.form, job.kind), errors=errors)
+    return await show_import(
+        visit, refusal.status, reading=_read_columns(visit.form, job.kind), errors=errors
+    )
 
 
 @ROUTES.action("/check", _FORM, _refuse_check, _refuse_check)
@@ -144,51 +187,6 @@ async def _fetch_job(visit: PageVisit) -> ImportJob:
 
 def _path(visit: PageVisit) -> str:
     return f"/orders/imports/{visit.id('import_id')}"
-
-
-async def _page(visit: PageVisit, status: int = 200, **values: Any) -> Response:
-    connection, space = visit.connection, visit.space
-    job = await _fetch_job(visit)
-    sample = FileHead()
-    if job.file and job.status in ("uploaded", "checking", "checked"):
-        sample = await asyncio.to_thread(_read_sample, visit.services.storage, job)
-    reading = Reading(**job.reading) if job.reading else None
-    typed: Reading | None = values.get("reading")
-    guessed_reading = guess_reading(job.kind, sample.columns, sample.rows, space)
-    is_edited = job.status == "uploaded" or "edit" in visit.request.query_params or status != 200
-    is_edited = is_edited and job.status in ("uploaded", "checking", "checked")
-    errors: Errors = values.get("errors", {})
-    preview = []
-    if reading is not None and not is_edited:
-        preview = preview_rows(space, job, reading, sample.rows[:PREVIEWED])
-    common: dict[str, Any] = {
-        "job": job,
-        "sample": sample,
-        "errors": errors,
-        "reading": typed or reading or guessed_reading,
-        "guessed": guessed_reading,
-        "is_edited": is_edited,
-        "preview": preview,
-        "preview_columns": list(dict.fromkeys(name for row in preview for name in row.values)),
-        "fields": KINDS[job.kind].fields,
-        "kind": KINDS_IN_WORDS[job.kind],
-        "zones": sorted(zone_names()),
-        "decimals": DECIMALS,
-        "dates": DATES,
-        "event_names": EVENT_NAMES,
-        "has_time": KINDS[job.kind].times,
-        "known": _recognize_format(job, sample),
-        "has_amount": bool(KINDS[job.kind].numbers),
-        "separator": DELIMITERS.get(job.delimiter, ""),
-        "notation": _unclear(job, typed or reading or guessed_reading, sample),
-        "kept": REFUSED_KEPT.days,
-        "former": await fetch_former(connection, space.id, job) if job.status == "checked" else None,
-        "reasons": await count_reasons(connection, space.id, job.id) if job.refused else [],
-        "refused": await list_refused(connection, space.id, job.id, MOST_LISTED) if job.refused else [],
-        "orders": visit.path("/orders"),
-        "here": visit.path(_path(visit)),
-    }
-    return visit.render("import.html", common, status)
 
 
 def _read_sample(storage: Storage, job: ImportJob) -> FileHead:

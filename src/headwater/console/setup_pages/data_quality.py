@@ -50,11 +50,7 @@ Step = Callable[[PageVisit], Awaitable[FlashMessage]]
 
 
 @ROUTES.page()
-async def show_quality(visit: PageVisit) -> Response:
-    return await _page(visit, None)
-
-
-async def _page(visit: PageVisit, problem: str | None) -> Response:
+async def show_quality(visit: PageVisit, problem: str | None = None) -> Response:
     connection, space, base = visit.connection, visit.space, visit.path()
     path = f"{base}/data-quality"
     view = _read_view(visit.request)
@@ -116,7 +112,7 @@ async def _replay(visit: PageVisit) -> FlashMessage:
 
 
 async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
-    return await _page(visit, refusal.message)
+    return await show_quality(visit, refusal.message)
 
 
 def _returning(step: Step) -> Act:

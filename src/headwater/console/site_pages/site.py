@@ -34,39 +34,7 @@ REFUSED_DAYS = 7
 
 
 @ROUTES.page()
-async def show_site(visit: PageVisit) -> Response:
-    return await _page(visit)
-
-
-async def _refuse_change(visit: PageVisit, refusal: Refusal) -> Response:
-    typed, errors = visit.typed(*SITE_FIELDS), site_errors(list_form_errors(refusal))
-    return await _page(visit, refusal.status, typed=typed, errors=errors)
-
-
-async def _refuse_end(visit: PageVisit, refusal: Refusal) -> Response:
-    return await _page(visit, refusal.status, errors=list_form_errors(refusal))
-
-
-@ROUTES.action(
-    "/change", SentForm("change site", Permission.CHANGE_SETTINGS, changes=("site",)), _refuse_change
-)
-async def post_change(visit: PageVisit) -> FlashMessage:
-    new = read_site(visit.form)
-    change = SiteChange(new.name, new.origins, new.accepts_amounts, new.signed_only)
-    await change_site(visit.connection, visit.space.id, visit.id("site_id"), change)
-    return FlashMessage.SITE_CHANGED
-
-
-@ROUTES.action("/end", SentForm("end site", Permission.CHANGE_SETTINGS, changes=("site",)), _refuse_end)
-async def post_end(visit: PageVisit) -> Response:
-    site = await fetch_site(visit.connection, visit.space.id, visit.id("site_id"))
-    if visit.form.text(CONFIRM).split() != site.name.split():
-        raise Invalid({CONFIRM: [f"This is not the site's name. Type “{site.name}” to end it."]})
-    await revoke_site(visit.connection, visit.space.id, site.id)
-    return visit.redirect("/sites", FlashMessage.SITE_ENDED)
-
-
-async def _page(visit: PageVisit, status: int = 200, **values: Any) -> Response:
+async def show_site(visit: PageVisit, status: int = 200, **values: Any) -> Response:
     site = await fetch_site(visit.connection, visit.space.id, visit.id("site_id"))
     shop, needs_consent = _read_choices(visit.request)
     snippet = Snippet(describe_installation(visit.services), site.site_key, needs_consent)
@@ -95,6 +63,34 @@ async def _page(visit: PageVisit, status: int = 200, **values: Any) -> Response:
         },
     }
     return visit.render("site.html", common | values, status)
+
+
+async def _refuse_change(visit: PageVisit, refusal: Refusal) -> Response:
+    typed, errors = visit.typed(*SITE_FIELDS), site_errors(list_form_errors(refusal))
+    return await show_site(visit, refusal.status, typed=typed, errors=errors)
+
+
+async def _refuse_end(visit: PageVisit, refusal: Refusal) -> Response:
+    return await show_site(visit, refusal.status, errors=list_form_errors(refusal))
+
+
+@ROUTES.action(
+    "/change", SentForm("change site", Permission.CHANGE_SETTINGS, changes=("site",)), _refuse_change
+)
+async def post_change(visit: PageVisit) -> FlashMessage:
+    new = read_site(visit.form)
+    change = SiteChange(new.name, new.origins, new.accepts_amounts, new.signed_only)
+    await change_site(visit.connection, visit.space.id, visit.id("site_id"), change)
+    return FlashMessage.SITE_CHANGED
+
+
+@ROUTES.action("/end", SentForm("end site", Permission.CHANGE_SETTINGS, changes=("site",)), _refuse_end)
+async def post_end(visit: PageVisit) -> Response:
+    site = await fetch_site(visit.connection, visit.space.id, visit.id("site_id"))
+    if visit.form.text(CONFIRM).split() != site.name.split():
+        raise Invalid({CONFIRM: [f"This is not the site's name. Type “{site.name}” to end it."]})
+    await revoke_site(visit.connection, visit.space.id, site.id)
+    return visit.redirect("/sites", FlashMessage.SITE_ENDED)
 
 
 def describe_installation(shared: Services) -> Installation:

@@ -51,12 +51,40 @@ STEPS = {
 
 
 @ROUTES.page()
-async def show_test(visit: PageVisit) -> Response:
-    return await _page(visit)
+async def show_test(visit: PageVisit, status: int = 200, **values: Any) -> Response:
+    site = await _fetch(visit)
+    current_time = datetime.now(UTC)
+    test = await fetch_test(visit.connection, visit.space.id, site.id)
+    verdict = None
+    if test is not None:
+        facts = SiteFacts(site.site_key, site.origins, describe_installation(visit.services).script_url)
+        verdict = await judge_test(
+            visit.connection,
+            visit.space.id,
+            facts,
+            site.id,
+            test,
+            declines_tracking=_declines_tracking(visit.request),
+        )
+    common: dict[str, Any] = {
+        "base": visit.path(),
+        "site": site,
+        "here": visit.path(f"/sites/{site.id}"),
+        "test": test,
+        "verdict": verdict,
+        "steps": STEPS,
+        "is_over": test is not None and test.is_over(current_time),
+        "opened": with_click(test.url, test.click_id) if test else "",
+        "parameter": CLICK_PARAMETER,
+        "typed": _first_page(site, test),
+    }
+    return visit.render("site_test.html", common | values, status)
 
 
 async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
-    return await _page(visit, refusal.status, typed=visit.form.text("url"), errors=list_form_errors(refusal))
+    return await show_test(
+        visit, refusal.status, typed=visit.form.text("url"), errors=list_form_errors(refusal)
+    )
 
 
 async def post_start(request: Request) -> Response:
@@ -98,36 +126,6 @@ async def _count_start(connection: AsyncConnection, space_id: int) -> None:
     if not is_allowed.admitted:
         wait = wait_text(is_allowed.retry_after)
         raise Invalid({"url": [f"Too many tests at once. Start the next one in {wait}."]})
-
-
-async def _page(visit: PageVisit, status: int = 200, **values: Any) -> Response:
-    site = await _fetch(visit)
-    current_time = datetime.now(UTC)
-    test = await fetch_test(visit.connection, visit.space.id, site.id)
-    verdict = None
-    if test is not None:
-        facts = SiteFacts(site.site_key, site.origins, describe_installation(visit.services).script_url)
-        verdict = await judge_test(
-            visit.connection,
-            visit.space.id,
-            facts,
-            site.id,
-            test,
-            declines_tracking=_declines_tracking(visit.request),
-        )
-    common: dict[str, Any] = {
-        "base": visit.path(),
-        "site": site,
-        "here": visit.path(f"/sites/{site.id}"),
-        "test": test,
-        "verdict": verdict,
-        "steps": STEPS,
-        "is_over": test is not None and test.is_over(current_time),
-        "opened": with_click(test.url, test.click_id) if test else "",
-        "parameter": CLICK_PARAMETER,
-        "typed": _first_page(site, test),
-    }
-    return visit.render("site_test.html", common | values, status)
 
 
 def _first_page(site: Site, test: SiteTest | None) -> str:

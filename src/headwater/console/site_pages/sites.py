@@ -22,13 +22,29 @@ _CREATE = SentForm("create site", Permission.CHANGE_SETTINGS, once=True, changes
 
 
 @ROUTES.page()
-async def show_sites(visit: PageVisit) -> Response:
-    return await _page(visit)
+async def show_sites(visit: PageVisit, status: int = 200, **values: Any) -> Response:
+    sites = await list_sites(visit.connection, visit.space.id)
+    active_sites = [site for site in sites if site.revoked_at is None]
+    ended_sites = [site for site in sites if site.revoked_at is not None]
+    page_of_sites = read_list_page(
+        visit.request, active_sites, lambda site: " ".join((site.name, *site.origins))
+    )
+    common: dict[str, Any] = {
+        "base": visit.path(),
+        "sites": page_of_sites,
+        "ended": ended_sites[: -PER_PAGE - 1 : -1],
+        "ended_before": len(ended_sites) - PER_PAGE,
+        "activity": await read_activity(visit.connection, visit.space.id, page_of_sites.rows),
+        "most_views": MOST_VIEWS,
+        "typed": {"name": "", "origins": "", "amounts": "accept", "identify": "any"},
+        "once": visit.once(_CREATE.name),
+    }
+    return visit.render("sites.html", common | values, status)
 
 
 async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
     errors = site_errors(list_form_errors(refusal))
-    return await _page(visit, refusal.status, typed=visit.typed(*SITE_FIELDS), errors=errors)
+    return await show_sites(visit, refusal.status, typed=visit.typed(*SITE_FIELDS), errors=errors)
 
 
 @ROUTES.action("/create", _CREATE, _refuse)
@@ -65,23 +81,3 @@ def read_site(form: PostedForm) -> NewSite:
 def site_errors(errors: Errors) -> Errors:
     rules_of_fields = without_keys(errors)
     return {"origins" if name == "origin" else name: rules for name, rules in rules_of_fields.items()}
-
-
-async def _page(visit: PageVisit, status: int = 200, **values: Any) -> Response:
-    sites = await list_sites(visit.connection, visit.space.id)
-    active_sites = [site for site in sites if site.revoked_at is None]
-    ended_sites = [site for site in sites if site.revoked_at is not None]
-    page_of_sites = read_list_page(
-        visit.request, active_sites, lambda site: " ".join((site.name, *site.origins))
-    )
-    common: dict[str, Any] = {
-        "base": visit.path(),
-        "sites": page_of_sites,
-        "ended": ended_sites[: -PER_PAGE - 1 : -1],
-        "ended_before": len(ended_sites) - PER_PAGE,
-        "activity": await read_activity(visit.connection, visit.space.id, page_of_sites.rows),
-        "most_views": MOST_VIEWS,
-        "typed": {"name": "", "origins": "", "amounts": "accept", "identify": "any"},
-        "once": visit.once(_CREATE.name),
-    }
-    return visit.render("sites.html", common | values, status)
