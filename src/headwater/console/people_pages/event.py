@@ -25,14 +25,23 @@ from headwater.console.people_pages.credits import (
     exclusions_in,
 )
 from headwater.console.people_pages.origin import SENDERS, OriginAnswer, Surroundings, explain_origin
-from headwater.console.people_pages.path_view import PathView
 from headwater.console.report_pages import figures
-from headwater.console.report_pages.bar import conversion_title, model_title
+from headwater.console.report_pages.bar import (
+    MODES,
+    WINDOW_TITLES,
+    ChoiceLinks,
+    conversion_title,
+    describe_window,
+    model_title,
+    window_title,
+)
+from headwater.console.report_pages.view import ReportView
 from headwater.console.visitor import HOME, read_id
 from headwater.console.visits import enter_space
 from headwater.database.queries import Queries, fetch_all, fetch_one
 from headwater.endpoints.services import services
 from headwater.events.accepted import SALES_EVENTS
+from headwater.events.filters import QUERY_MODE
 from headwater.events.queries import sum_refunds
 from headwater.forwarding.deliveries.delivery_log import list_event_deliveries
 from headwater.forwarding.deliveries.reasons import REASONS as SKIPPED
@@ -44,6 +53,7 @@ from headwater.intake.ingest.answers import Receipt
 from headwater.intake.ingest.receipts import fetch_receipt
 from headwater.reports.explanation import EventExplanation, explain_event
 from headwater.reports.query import Measure
+from headwater.reports.questions.shared import WINDOW
 from headwater.sources.titles import format_title
 from headwater.spaces.models import Space
 
@@ -114,13 +124,14 @@ async def show_event(request: Request) -> Response:
     inside = await enter_space(request)
     shared = services(request)
     event_id = read_id(request, "event_id")
-    problem, view = None, PathView()
+    problem, view = None, ReportView()
     try:
-        view = PathView.read(Query(request.scope["query_string"]))
+        view = _read_view(Query(request.scope["query_string"]))
     except Invalid as error:
         problem = error
     async with shared.database.transaction() as connection:
         content = await load_event(connection, inside.space, event_id, view)
+    links = ChoiceLinks(view, request.url.path, {})
     return render(
         request,
         "event.html",
@@ -128,7 +139,11 @@ async def show_event(request: Request) -> Response:
         page=content,
         event=content.event,
         view=view,
-        menus=view.menus(request.url.path),
+        menus=(
+            links.menu("attribution_window", "Window", WINDOW_TITLES),
+            links.menu("query_mode", "By", MODES),
+        ),
+        window_before=describe_window(view.attribution_window),
         problem=problem,
         figures=figures,
         measure=Measure.CREDITED_REVENUE,
@@ -144,13 +159,19 @@ async def show_event(request: Request) -> Response:
     )
 
 
+def _read_view(query: Query) -> ReportView:
+    """Read the window, and whose touchpoints count. Raise Invalid with every error."""
+    window, mode = WINDOW.read(query), QUERY_MODE.read(query)
+    query.finish()
+    return ReportView(attribution_window=str(window or 0), query_mode=mode or "profile")
+
+
 async def load_event(
-    connection: AsyncConnection, space: Space, event_id: int, view: PathView
+    connection: AsyncConnection, space: Space, event_id: int, view: ReportView
 ) -> EventContent:
     """Load one snapshot. Needs a new transaction. Raise NotFound."""
-    explanation = await explain_event(
-        connection, space.id, event_id, view.window_days, by_company=view.by_company
-    )
+    window_days = int(view.attribution_window)
+    explanation = await explain_event(connection, space.id, event_id, window_days, by_company=view.by_company)
     values = {"space_id": space.id, "event_id": event_id}
     event = await fetch_one(connection.cursor(row_factory=class_row(EventDetails)), queries["event"], values)
     owner = _OF_COMPANY if view.by_company and event.company_id is not None else _OF_CONTACT
@@ -160,10 +181,10 @@ async def load_event(
         values,
     )
     path = build_path(explanation, exclusions_in(space))
-    columns = build_columns(explanation, view.window)
+    columns = build_columns(explanation, window_title(view.attribution_window))
     deliveries = await _deliveries(connection, space.id, event_id)
     if not view.by_company:
-        _add_credit_now(deliveries, [touch.id for touch in path], columns, event.amount, view.window_days)
+        _add_credit_now(deliveries, [touch.id for touch in path], columns, event.amount, window_days)
     return EventContent(
         event,
         await sum_refunds(connection, space.id, event_id),

@@ -8,7 +8,8 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 
 from headwater.console.people_pages.credits import PathTouch
-from headwater.console.people_pages.path_view import PathView
+from headwater.console.report_pages.bar import window_title
+from headwater.console.report_pages.view import ReportView
 from headwater.people.identity.senders import Sender
 from headwater.reports.engine.chosen_events import NoCredit
 from headwater.reports.explanation import EventExplanation
@@ -42,7 +43,7 @@ class OriginAnswer(Struct, frozen=True):
 
     question: str
     sentences: tuple[str, ...]
-    instead: PathView | None = None
+    instead: ReportView | None = None
     instead_text: str = ""
 
 
@@ -50,7 +51,7 @@ def explain_origin(
     explanation: EventExplanation,
     path: Sequence[PathTouch],
     around: Surroundings,
-    view: PathView,
+    view: ReportView,
     sources: SourceNames,
 ) -> OriginAnswer | None:
     """Explain a direct or uncredited event; None for others."""
@@ -78,23 +79,25 @@ def _direct(path: Sequence[PathTouch]) -> OriginAnswer:
 
 
 def _outside(
-    around: Surroundings, event_time: datetime, view: PathView, sources: SourceNames
+    around: Surroundings, event_time: datetime, view: ReportView, sources: SourceNames
 ) -> OriginAnswer:
     sentences: list[str] = []
     if around.before_at is not None and around.before_source is not None:
         source = format_title(sources.get_name(around.before_source))
         sentences.append(
             f"The last touchpoint before it was {source}, {_span(event_time - around.before_at)} "
-            f"earlier; only those within {view.window} count."
+            f"earlier; only those within {window_title(view.attribution_window)} count."
         )
-    return OriginAnswer("Why unattributed?", tuple(sentences), view.with_window(0), "Remove the time limit")
+    return OriginAnswer(
+        "Why unattributed?", tuple(sentences), view.change(attribution_window="0"), "Remove the time limit"
+    )
 
 
 def _untouched(
     explanation: EventExplanation,
     around: Surroundings,
     event_time: datetime,
-    view: PathView,
+    view: ReportView,
     sources: SourceNames,
 ) -> OriginAnswer:
     owner_text = "this contact or its company" if view.by_company else "this contact"
@@ -108,7 +111,7 @@ def _untouched(
     sentences.append(_explain_browser(explanation, around))
     if around.company_touched and not view.by_company:
         sentences.append("Other contacts of its company have touchpoints.")
-        other_view = PathView(view.window_days, "company")
+        other_view = view.change(query_mode="company")
         return OriginAnswer(
             "Why unattributed?", tuple(sentences), other_view, "Show the whole company's path"
         )

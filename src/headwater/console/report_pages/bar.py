@@ -182,7 +182,7 @@ def read_bar(
     links, is_of_events = ChoiceLinks(view, path, page_choices or {}), OF_TOUCHPOINTS in absent_choices
     credit = (
         links.models(),
-        links.menu("attribution_window", "Window", _WINDOWS),
+        links.menu("attribution_window", "Window", WINDOW_TITLES),
         links.menu("query_mode", "Visits of", MODES),
         links.menu("date_basis", "Dated", BASES),
     )
@@ -321,7 +321,7 @@ def describe_window(days: str) -> str:
 
 
 _MODELS = {name: model_title(name) for name in MODELS}
-_WINDOWS = {str(days): window_title(str(days)) for days in WINDOWS}
+WINDOW_TITLES = {str(days): window_title(str(days)) for days in WINDOWS}
 
 
 def conversion_title(space: Space, name: str) -> str:

@@ -214,12 +214,11 @@ class CohortReports:
         """
         first = months_after(cohort.month, since)
         last = months_after(first, 1) - timedelta(days=1)
-        by_company = self._view.query_mode == "company"
         events = self._view.change(
             period="",
             start_date=f"{first}",
             end_date=f"{last}",
-            only=(only,) if only and not by_company else (),
+            only=(only,) if only and not self._view.by_company else (),
         )
         by = {"acquired_by": [*self._view.only]} if self._view.only else {}
         return events.link(
@@ -300,7 +299,7 @@ async def render_cohorts(page: ReportPage) -> Response:
         group=GROUP_TITLES[reports.group],
         figure=FIGURES[reports.figure],
         model=model_title(view.attribution_model).lower(),
-        customers="companies and people" if view.query_mode == "company" else "people",
+        customers="companies and people" if view.by_company else "people",
         Measure=Measure,
         csv=view.link(f"{page.base}/cohorts.csv", **reports.pairs),
         by_platform=view.link(path, **{**reports.pairs, "group": str(Group.PLATFORM)}),

@@ -10,7 +10,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from headwater.attribution.models import DATA_DRIVEN_MODELS, FEWEST_CONVERSIONS, WINDOWS
+from headwater.attribution.models import DATA_DRIVEN_MODELS, FEWEST_CONVERSIONS
 from headwater.attribution.trained_models.inputs import USUAL_WINDOW, NamedRequest, read_training_request
 from headwater.attribution.trained_models.models import TrainedModel, TrainedWeight
 from headwater.attribution.trained_models.nightly_runs import (
@@ -34,7 +34,7 @@ from headwater.base.dates import format_day, format_days
 from headwater.console.audited import note_change
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import PostedForm
-from headwater.console.report_pages.bar import conversion_title, describe_window, model_title, window_title
+from headwater.console.report_pages.bar import WINDOW_TITLES, conversion_title, describe_window, model_title
 from headwater.console.report_pages.view import ReportView
 from headwater.console.visits import PageVisit, SentForm, SpacePages, open_visit, read_sent_form
 from headwater.events.accepted import EVENT_NAMES
@@ -174,13 +174,12 @@ async def _page(visit: PageVisit, typed: Mapping[str, str], errors: Errors) -> R
         "others": [(row, conversion_title(space, row.event_name)) for row in automatic.values()],
         "day": partial(_day, space),
         "fewest": FEWEST_CONVERSIONS,
-        "window_title": window_title,
         "events": {
             name: conversion_title(space, name)
             for name in EVENT_NAMES
             if not name.startswith("custom_event_") or name in space.event_labels
         },
-        "windows": {str(days): window_title(str(days)) for days in WINDOWS},
+        "windows": WINDOW_TITLES,
     }
     return visit.render("trained_models.html", values, 422 if errors else 200)
 

@@ -73,6 +73,11 @@ class ReportView:
         return self.conversion == SALES
 
     @property
+    def by_company(self) -> bool:
+        """Return whether visits of the whole company count."""
+        return self.query_mode == "company"
+
+    @property
     def event_names(self) -> list[str]:
         if self.conversion == SALES:
             return [*SALES_EVENTS]
