@@ -15,7 +15,7 @@ from starlette.routing import Route
 
 from headwater.console.change_pages.channel_changes import describe_changes, load_channel_changes
 from headwater.console.live_pages.arrivals import count_on_site
-from headwater.console.overview_page.overview_chart import OverviewChart, draw_overview
+from headwater.console.overview_page.overview_chart import draw_overview
 from headwater.console.overview_page.source_table import OPEN, SourceReports, SourceTable
 from headwater.console.overview_page.tiles import TILE, Tile, TileKind, TileValue, compute_tiles, list_tiles
 from headwater.console.pages import redirect
@@ -23,6 +23,7 @@ from headwater.console.report_pages.bar import conversion_title, read_bar
 from headwater.console.report_pages.basis import choose_basis, conversions_title, is_space_empty
 from headwater.console.report_pages.charts.chart_notes import LONGEST, ChartNotes, read_chart_notes
 from headwater.console.report_pages.completeness import load_note
+from headwater.console.report_pages.course import CourseChart
 from headwater.console.report_pages.events import EventLister, ListChoices
 from headwater.console.report_pages.report_page import REFUSALS, ReportPage, open_page
 from headwater.console.report_pages.time_steps import TimeSteps, choose_step, list_chart_queries
@@ -50,8 +51,7 @@ class Overview(Struct, frozen=True):
     """None with filters that spend lacks."""
     tiles: tuple[TileValue, ...]
     tile: Tile
-    steps: TimeSteps
-    chart: OverviewChart
+    chart: CourseChart
     table: Table
     notes: ChartNotes
     latest: Sequence[EventCredit] | None
@@ -108,7 +108,7 @@ class OverviewQueries:
         if not self.has_costs:
             return None
         query = self._view.spend(self._space, self._current_time, group, MOST_ROWS)
-        query = replace(query, by_company=self._view.query_mode == "company")  # like revenue, unlike Ads
+        query = replace(query, by_company=self._view.by_company)  # like revenue, unlike Ads
         return await query_spend(connection, self._space.id, query)
 
 
@@ -173,7 +173,6 @@ class OverviewLoader:
             costs,
             tuple(compute_tiles(self.tiles, report, costs)),
             self.tile,
-            steps,
             chart,
             table,
             await self._load_notes(connection, report, steps),
@@ -244,7 +243,7 @@ async def render_overview(page: ReportPage) -> Response:
         loader=loader,
         measure=Measure,
         completeness=note,
-        incomplete_from=content.steps.find_position(note.first_day) if content and note else None,
+        incomplete_from=content.chart.time.find_position(note.first_day) if content and note else None,
         source_title=format_title,
         event_title=partial(conversion_title, page.space),
         longest_note=LONGEST,

@@ -9,9 +9,16 @@ from msgspec import Struct
 
 from headwater.console.overview_page.tiles import Tile, TileKind
 from headwater.console.report_pages import figures
-from headwater.console.report_pages.charts.bar_chart import NO_COLOUR, BarChart, Legend, draw_bars
+from headwater.console.report_pages.charts.bar_chart import NO_COLOUR, draw_bars
 from headwater.console.report_pages.charts.charts import Series
-from headwater.console.report_pages.course import COLOURS, describe_step, read_channels, read_steps
+from headwater.console.report_pages.course import (
+    COLOURS,
+    CourseChart,
+    CourseStep,
+    describe_step,
+    read_channels,
+    read_steps,
+)
 from headwater.console.report_pages.time_steps import TimeSteps
 from headwater.console.report_pages.view import ReportView
 from headwater.reports.engine.measures import Figure
@@ -24,22 +31,6 @@ ACCENT = 8
 """Index of the style sheet's `band-8`."""
 
 _Values = Mapping[str, Figure]
-
-
-class ChartStep(Struct, frozen=True):
-    title: str
-    text: str
-    """The figure, the former one and the best channels, for a tooltip."""
-    link: str
-    value: Figure
-    previous: Figure
-
-
-class OverviewChart(Struct, frozen=True):
-    drawn: BarChart
-    steps: tuple[ChartStep, ...]
-    legend: tuple[Legend, ...]
-    has_previous: bool
 
 
 class _Numbers(Struct, frozen=True):
@@ -57,7 +48,7 @@ def draw_overview(
     costs: CostReport | None,
     *,
     stacks: bool,
-) -> OverviewChart:
+) -> CourseChart:
     """Draw a tile's figure from its reports by step, or from the report of spend by step."""
     numbers = _read_costs(tile, steps, costs) if costs else _read_reports(tile, steps, reports)
     keys = steps.keys
@@ -65,7 +56,7 @@ def draw_overview(
     previous = [_plot(numbers.previous.get(key)) for key in keys] if numbers.previous else []
     chart = draw_bars(series, previous)
     chart_steps = tuple(
-        ChartStep(
+        CourseStep(
             steps.title(key),
             _describe(tile, numbers, key),
             steps.narrow(view, key).link("/events"),
@@ -74,8 +65,8 @@ def draw_overview(
         )
         for key in keys
     )
-    legend = tuple(Legend(layer.name, layer.colour) for layer in series) if len(series) > 1 else ()
-    return OverviewChart(chart, chart_steps, legend, bool(numbers.previous))
+    legend = series if len(series) > 1 else ()
+    return CourseChart(chart, legend, chart_steps, steps, bool(numbers.previous))
 
 
 def _read_reports(tile: Tile, steps: TimeSteps, reports: Sequence[ReportResult]) -> _Numbers:

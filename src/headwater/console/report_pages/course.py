@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from headwater.console.report_pages import figures
 from headwater.console.report_pages.basis import Basis
-from headwater.console.report_pages.charts.bar_chart import NO_COLOUR, BarChart, Legend, draw_bars
+from headwater.console.report_pages.charts.bar_chart import NO_COLOUR, BarChart, draw_bars
 from headwater.console.report_pages.charts.charts import Series, sparkline
 from headwater.console.report_pages.figures import difference, share
 from headwater.console.report_pages.time_steps import TimeSteps, choose_step, list_chart_queries
@@ -33,16 +33,17 @@ class CourseStep(Struct, frozen=True):
     text: str
     """The whole, the former one and the largest parts, for a tooltip."""
     link: str
-    values: tuple[Figure, ...]
     whole: Figure
     before: Figure
     """The comparison period's value; None without one."""
+    values: tuple[Figure, ...] = ()
+    """The layers' figures."""
 
 
 class CourseChart(Struct, frozen=True):
     chart: BarChart
-    legend: tuple[Legend, ...]
-    """Also the columns of the table."""
+    legend: Sequence[Series]
+    """Layers with a colour of their own; empty for a single one."""
     steps: tuple[CourseStep, ...]
     time: TimeSteps
     has_previous: bool
@@ -91,13 +92,11 @@ class Course:
         if len(reports) > 2:
             previous_figures = read_steps(reports[2], self._basis.whole_column)
             before = self._steps.align(previous_figures, reports[2].span, 0)
-        chart = draw_bars(
-            [
-                Series(name, [float(values.get(key) or 0) for key in self.keys], _choose_colour(name))
-                for name, values in layers.items()
-            ],
-            [float(before.get(key) or 0) for key in self.keys] if before else [],
-        )
+        series = [
+            Series(name, [float(values.get(key) or 0) for key in self.keys], COLOURS.get(name, NO_COLOUR))
+            for name, values in layers.items()
+        ]
+        chart = draw_bars(series, [float(before.get(key) or 0) for key in self.keys] if before else [])
         write = partial(figures.written, self._basis.whole, currency=by_step.currency)
 
         def make_step(key: str) -> CourseStep:
@@ -107,17 +106,13 @@ class Course:
                 self._steps.title(key),
                 describe_step(f"All {write(whole)}", write(former) if before else "", parts, write),
                 self._steps.narrow(view, key).link("/channels"),
-                tuple(parts.values()),
                 whole,
                 former,
+                tuple(parts.values()),
             )
 
         return CourseChart(
-            chart,
-            tuple(Legend(name, _choose_colour(name)) for name in layers),
-            tuple(make_step(key) for key in self.keys),
-            self._steps,
-            bool(before),
+            chart, series, tuple(make_step(key) for key in self.keys), self._steps, bool(before)
         )
 
 
@@ -129,10 +124,6 @@ _UNKNOWN_OF_NOTHING = frozenset(
 COLOURS = {format_title(channel): colour for colour, channel in enumerate(CHANNELS)}
 """Indexes of the style sheet's `band-0` to `band-7`; a channel has the same one on every page."""
 _MOST_PARTS = 3
-
-
-def _choose_colour(layer: str) -> int:
-    return COLOURS.get(layer, NO_COLOUR)
 
 
 def describe_step(

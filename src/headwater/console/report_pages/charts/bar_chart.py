@@ -23,11 +23,6 @@ _BAR, _OUTLINE = 0.62, 0.86
 """Widths as parts of a step."""
 
 
-class Legend(Struct, frozen=True):
-    title: str
-    colour: int
-
-
 class Box(Struct, frozen=True):
     x: str
     y: str
