@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Literal
-from urllib.parse import quote, unquote
 
 from markupsafe import Markup
 
@@ -20,7 +19,7 @@ from headwater.console.ad_pages.ad_columns import (
     write_figure,
 )
 from headwater.console.report_pages import figures
-from headwater.console.report_pages.breakdown import title
+from headwater.console.report_pages.breakdown import Place, title, toggle_place, write_place
 from headwater.console.report_pages.figures import Change
 from headwater.console.report_pages.time_steps import end_of_bucket
 from headwater.console.report_pages.view import ReportView
@@ -37,7 +36,6 @@ LEVEL_BELOW = {
     Group.CAMPAIGN: Group.ADSET,
     Group.ADSET: Group.AD,
 }
-MOST_OPEN = 12
 ACCOUNT_LEVEL = "Account level"
 """The row of a platform's spend without a campaign, or a campaign's without an ad set."""
 _CHANGES = frozenset({"spend", "credited_revenue", "roas"})
@@ -46,9 +44,6 @@ _OF_SPEND = frozenset(
 )
 _NEAR = 0.1
 """The part of break-even within which ROAS is near it."""
-
-Place = tuple[str, ...]
-"""Keys of a row and those above it, outermost first."""
 
 
 @dataclass(frozen=True)
@@ -82,20 +77,6 @@ def list_levels(group: Group) -> list[Group]:
     while levels[-1] in LEVEL_BELOW:
         levels.append(LEVEL_BELOW[levels[-1]])
     return levels
-
-
-def write_place(place: Place) -> str:
-    return "/".join(quote(key, safe="") for key in place)
-
-
-def read_places(texts: Sequence[str]) -> tuple[Place, ...]:
-    """Return the open rows, each after the row above it."""
-    places = [tuple(map(unquote, text.split("/"))) for text in dict.fromkeys(texts)][:MOST_OPEN]
-    opened_places: list[Place] = []
-    for place in sorted(places, key=len):
-        if len(place) == 1 or place[:-1] in opened_places:
-            opened_places.append(place)
-    return tuple(opened_places)
 
 
 @dataclass
@@ -187,10 +168,7 @@ class AdTable:
         cell_view = self._narrow(place, report.span)
         toggle = ""
         if group in LEVEL_BELOW and row.key:
-            other_places = [
-                opened_place for opened_place in self.choices.opened if opened_place[: len(place)] != place
-            ]
-            toggle = self.link(open=[*map(write_place, other_places if is_open else [*other_places, place])])
+            toggle = self.link(open=toggle_place(self.choices.opened, place))
         head = Cell(title(group, GroupKey(row.key, row.label)))
         cells = (
             self._cell(column, row.figures, row.compared, cell_view, report) for column in self.choices.shown

@@ -22,17 +22,11 @@ from headwater.console.ad_pages.ad_columns import (
     get_figure,
     pick_totals,
 )
-from headwater.console.ad_pages.ad_table import (
-    AdTable,
-    Place,
-    TableChoices,
-    list_levels,
-    read_places,
-    title_group,
-)
+from headwater.console.ad_pages.ad_table import AdTable, TableChoices, list_levels, title_group
 from headwater.console.report_pages import figures
 from headwater.console.report_pages.bar import ONLY_PLACES, ChoiceLinks, model_title, read_bar
 from headwater.console.report_pages.basis import conversions_title
+from headwater.console.report_pages.breakdown import Place, read_places
 from headwater.console.report_pages.csv_file import csv_response
 from headwater.console.report_pages.figures import Change
 from headwater.console.report_pages.report_page import REFUSALS, ReportPage, open_page

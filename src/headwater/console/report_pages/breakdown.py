@@ -17,8 +17,8 @@ LEVELS = (Group.CHANNEL, Group.SOURCE, Group.CAMPAIGN, Group.AD)
 MOST_OPEN = 12
 OPEN = "open"
 
-Place = tuple[str | None, ...]
-"""Keys of a row and its parents, outermost first. None is the group without a value."""
+Place = tuple[str, ...]
+"""Keys of a row and its parents, outermost first. Empty for the group without a value."""
 
 
 class BreakdownRow(Struct, frozen=True):
@@ -30,7 +30,7 @@ class BreakdownRow(Struct, frozen=True):
     opens: bool
     """Whether a level exists below it."""
     is_open: bool
-    toggled: tuple[str, ...]
+    toggled: list[str]
     left_out: int = 0
     """Rows within this one that aren't listed."""
 
@@ -40,24 +40,19 @@ class BreakdownRow(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        return written(self.place)
+        return write_place(self.place)
 
 
 class Breakdown:
     def __init__(self, view: ReportView, opened: Sequence[str]) -> None:
         self._view = view
-        self.opened = [_read(text) for text in dict.fromkeys(opened)][:MOST_OPEN]
+        self.opened = read_places(opened)
 
     def list_open_places(self) -> list[Place]:
-        """Return open rows with open parents, outer rows first."""
-        opened_places: list[Place] = [()]
-        for opened_place in sorted(self.opened, key=len):
-            if 0 < len(opened_place) < len(LEVELS) and opened_place[:-1] in opened_places:
-                opened_places.append(opened_place)
-        return opened_places[1:]
+        return [place for place in self.opened if len(place) < len(LEVELS)]
 
     def filters(self, path: Place) -> tuple[str, ...]:
-        conditions = (f"{group}:{key or ''}" for group, key in zip(LEVELS, path, strict=False))
+        conditions = (f"{group}:{key}" for group, key in zip(LEVELS, path, strict=False))
         return self._view.narrow(*conditions).only
 
     def rows(
@@ -68,7 +63,7 @@ class Breakdown:
         def list_rows(path: Place, report: ReportResult) -> list[BreakdownRow]:
             rows: list[BreakdownRow] = []
             for row in report.rows:
-                row_path = (*path, row.keys[0].value)
+                row_path = (*path, row.keys[0].value or "")
                 inner_report = inner_reports.get(row_path)
                 rows.append(self._row(row_path, row, inner_report))
                 rows += list_rows(row_path, inner_report) if inner_report else []
@@ -77,7 +72,6 @@ class Breakdown:
         return list_rows((), outermost)
 
     def _row(self, path: Place, row: ReportRow, inner: ReportResult | None) -> BreakdownRow:
-        other_places = [opened_place for opened_place in self.opened if opened_place[: len(path)] != path]
         return BreakdownRow(
             path,
             title(LEVELS[len(path) - 1], row.keys[0]),
@@ -85,7 +79,7 @@ class Breakdown:
             self.filters(path),
             opens=len(path) < len(LEVELS),
             is_open=inner is not None,
-            toggled=tuple(map(written, [*other_places, path] if inner is None else other_places)),
+            toggled=toggle_place(self.opened, path),
             left_out=inner.left_out if inner else 0,
         )
 
@@ -100,9 +94,21 @@ def title(group: Group, key: GroupKey) -> str:
     return key.label or key.value
 
 
-def written(path: Place) -> str:
-    return "/".join(quote(key or "", safe="") for key in path)
+def write_place(place: Place) -> str:
+    return "/".join(quote(key, safe="") for key in place)
 
 
-def _read(text: str) -> Place:
-    return tuple(unquote(key) or None for key in text.split("/"))
+def read_places(texts: Sequence[str]) -> tuple[Place, ...]:
+    """Return the open rows, each after the row above it."""
+    places = [tuple(map(unquote, text.split("/"))) for text in dict.fromkeys(texts)][:MOST_OPEN]
+    opened_places: list[Place] = []
+    for place in sorted(places, key=len):
+        if len(place) == 1 or place[:-1] in opened_places:
+            opened_places.append(place)
+    return tuple(opened_places)
+
+
+def toggle_place(opened: Sequence[Place], place: Place) -> list[str]:
+    """Return the open rows after a click on one: also this one, or without it and those below it."""
+    other_places = [opened_place for opened_place in opened if opened_place[: len(place)] != place]
+    return [*map(write_place, other_places if place in opened else [*other_places, place])]
