@@ -214,7 +214,10 @@ def hidden_token(token: str) -> Markup:
     return Markup('<input type="hidden" name="{}" value="{}">').format(TOKEN, token)
 
 
-def when(moment: datetime, zone: str = "UTC") -> Markup:
+def when(moment: datetime | str, zone: str = "UTC") -> Markup:
+    """Write a time, also one from JSON."""
+    if isinstance(moment, str):
+        moment = datetime.fromisoformat(moment)
     text = format_day_and_time(moment.astimezone(ZoneInfo(zone)))
     exact_time = moment.astimezone(UTC).isoformat(timespec="seconds")
     return Markup('<time datetime="{}" title="{}">{}</time>').format(exact_time, zone, text)

@@ -103,6 +103,8 @@ AnyShow = TypeVar("AnyShow", bound=Show)
 Act = Callable[[PageVisit], Awaitable[Response | FlashMessage]]
 Refuse = Callable[[PageVisit, Refusal], Awaitable[Response]]
 Lock = Callable[[AsyncConnection, int], Awaitable[object]]
+Change = Callable[[AsyncConnection, int, int], Awaitable[object]]
+"""Changes a record of a Space, by both ids."""
 Handler = Callable[[Request], Awaitable[Response]]
 
 
@@ -165,6 +167,15 @@ class SpacePages:
             return act
 
         return register
+
+    def change(self, end: str, form: SentForm, name: str, change: Change, message: FlashMessage) -> None:
+        """Register an action that changes the record whose id is `name` in the path."""
+
+        async def act(visit: PageVisit) -> FlashMessage:
+            await change(visit.connection, visit.space.id, visit.id(name))
+            return message
+
+        self.action(end, form)(act)
 
     def _handler(
         self, act: Act, sent_form: SentForm, answers: Mapping[type[Refusal], Refuse | None]

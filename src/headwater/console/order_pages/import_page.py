@@ -82,7 +82,6 @@ async def show_import(visit: PageVisit, status: int = 200, **values: Any) -> Res
         "sample": sample,
         "errors": errors,
         "reading": typed or reading or guessed_reading,
-        "guessed": guessed_reading,
         "is_edited": is_edited,
         "preview": preview,
         "preview_columns": list(dict.fromkeys(name for row in preview for name in row.values)),

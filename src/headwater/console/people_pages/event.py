@@ -228,8 +228,6 @@ async def _deliveries(connection: AsyncConnection, space_id: int, event_id: int)
     by_id = {row["id"]: row for row in destinations}
     for delivery in deliveries:
         delivery["destination"] = by_id[delivery["destination_id"]]
-        for name in ("created_at", "due_at", "finished_at"):
-            delivery[name] = datetime.fromisoformat(delivery[name]) if delivery[name] else None
     return deliveries
 
 

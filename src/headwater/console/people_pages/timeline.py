@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
@@ -111,7 +110,6 @@ async def _timeline(connection: AsyncConnection, space: Space, page: Page) -> Ti
     exclusions = exclusions_in(space)
     for line in page.lines:
         item = json.loads(line)
-        item["at"] = datetime.fromisoformat(item["at"])
         _READERS[item["kind"]](item, exclusions)
         last = items[-1] if items else None
         if item["kind"] != "page_view":
@@ -154,8 +152,6 @@ def _read_touchpoint(item: dict[str, Any], exclusions: Exclusions) -> None:
 
 def _read_merge(item: dict[str, Any], _: Exclusions) -> None:
     item["why"] = CAUSES.get(item["cause"], item["cause"])
-    undone = item["undone_at"]
-    item["undone_at"] = None if undone is None else datetime.fromisoformat(undone)
 
 
 def _read_page_view(_item: dict[str, Any], _: Exclusions) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime
 from typing import Any
 
 from starlette.responses import Response
@@ -16,7 +15,6 @@ from headwater.forwarding.deliveries.reasons import REASONS, STATUSES
 from headwater.http.errors import NotFound
 
 ROUTES = SpacePages("/platforms/{destination_id}/deliveries/{delivery_id}")
-_MOMENTS = ("due_at", "created_at", "finished_at")
 
 
 @ROUTES.page()
@@ -26,10 +24,6 @@ async def show_delivery(visit: PageVisit) -> Response:
     delivery: dict[str, Any] = json.loads(line)
     if delivery["destination_id"] != row.id:
         raise NotFound("Page")
-    for name in _MOMENTS:
-        delivery[name] = datetime.fromisoformat(delivery[name]) if delivery[name] else None
-    for attempt in delivery["history"]:
-        attempt["attempted_at"] = datetime.fromisoformat(attempt["attempted_at"])
     is_over = delivery["status"] in FINISHED
     values: dict[str, Any] = {
         "row": row,

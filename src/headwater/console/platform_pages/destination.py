@@ -92,7 +92,7 @@ async def show_destination(visit: PageVisit) -> Response:
         "causes": await count_causes(connection, space.id, row.id),
         "choice": choice,
         "destination_path": path,
-        "deliveries": [_read(line) for line in page.lines],
+        "deliveries": [json.loads(line) for line in page.lines],
         "older": turn_to(page.next),
         "newer": turn_to(page.previous),
         "base": visit.path("/platforms"),
@@ -103,7 +103,6 @@ async def show_destination(visit: PageVisit) -> Response:
         "most": MOST_COUNTED,
         "most_replayed": MOST_REPLAYED,
         "standing": standing,
-        "moment": datetime.fromisoformat,
     }
     return visit.render("destination.html", values | _setup(row, space), problem.status if problem else 200)
 
@@ -120,13 +119,6 @@ def _setup(row: DestinationRow, space: Space) -> dict[str, Any]:
         "sent": [name for name in names if name.sent_as],
         "unsent": [name for name in names if not name.sent_as],
     }
-
-
-def _read(line: str) -> dict[str, Any]:
-    delivery: dict[str, Any] = json.loads(line)
-    for name in ("due_at", "created_at", "finished_at"):
-        delivery[name] = datetime.fromisoformat(delivery[name]) if delivery[name] else None
-    return delivery
 
 
 def _read_choice(visit: PageVisit) -> tuple[DeliveryChoice, Position | None]:
@@ -170,25 +162,17 @@ async def _filter(
 # ------------------------------------------------------------------------------------- actions
 
 
-@ROUTES.action("/pause", _FORM)
-async def post_pause(visit: PageVisit) -> FlashMessage:
-    row = await fetch_destination(visit)
-    await destinations.pause_destination(visit.connection, visit.space.id, row.id)
-    return FlashMessage.DESTINATION_PAUSED
-
-
-@ROUTES.action("/resume", _FORM)
-async def post_resume(visit: PageVisit) -> FlashMessage:
-    """Send waiting deliveries first."""
-    row = await fetch_destination(visit)
-    await destinations.resume_destination(visit.connection, visit.space.id, row.id)
-    return FlashMessage.DESTINATION_RESUMED
+ROUTES.change(
+    "/pause", _FORM, "destination_id", destinations.pause_destination, FlashMessage.DESTINATION_PAUSED
+)
+ROUTES.change(
+    "/resume", _FORM, "destination_id", destinations.resume_destination, FlashMessage.DESTINATION_RESUMED
+)
 
 
 @ROUTES.action("/remove", _FORM)
 async def post_remove(visit: PageVisit) -> Response:
-    row = await fetch_destination(visit)
-    await remove_destination(visit.connection, visit.space.id, row.id)
+    await remove_destination(visit.connection, visit.space.id, visit.id("destination_id"))
     return visit.redirect("/platforms", FlashMessage.DESTINATION_REMOVED)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any
 
 from starlette.responses import Response
@@ -33,7 +32,6 @@ async def show_platforms(visit: PageVisit) -> Response:
         "platforms": PLATFORMS,
         "day": DAY,
         "format_title": format_title,
-        "moment": datetime.fromisoformat,
         "base": visit.path("/platforms"),
     }
     return visit.render("platforms.html", values)

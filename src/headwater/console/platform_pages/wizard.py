@@ -6,7 +6,6 @@ A new destination is paused until a user starts it, so nothing is sent before th
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime
 from typing import Any
 
 from msgspec import Struct
@@ -254,7 +253,6 @@ async def show_test(visit: PageVisit) -> Response:
         "row": row,
         "base": visit.path("/platforms"),
         "lacks_code": platform.test_code is not None and not row.settings.get(platform.test_code),
-        "moment": datetime.fromisoformat,
         "is_step": _is_step(visit),
         "connecting": CONNECTING,
     }

@@ -20,7 +20,7 @@ from headwater.console.report_pages.view import ReportView
 from headwater.console.visitor import HOME
 from headwater.reports.engine.completeness import LEAST_HISTORY, Completeness
 from headwater.reports.engine.report import query_report
-from headwater.reports.query import DateBasis, FigureColumn, Measure, ReportQuery
+from headwater.reports.query import DateBasis, Measure, ReportQuery
 from headwater.reports.questions.report import completeness_csv
 from headwater.spaces.currencies import write_estimate
 from headwater.spaces.models import Space
@@ -97,7 +97,6 @@ async def show_completeness(request: Request) -> Response:
         problem,
         report_of=report,
         measure=measure,
-        column=FigureColumn(measure),
         least_history=LEAST_HISTORY,
         estimate=estimate,
         share=Measure.SHARE,

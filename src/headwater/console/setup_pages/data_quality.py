@@ -66,7 +66,6 @@ async def show_quality(visit: PageVisit, problem: str | None = None) -> Response
     values: dict[str, Any] = {
         "view": view,
         "base": base,
-        "page_path": path,
         "bar": read_bar(space, view, path, absent_choices=OTHER_CHOICES),
         "report": report,
         "problem": problem,

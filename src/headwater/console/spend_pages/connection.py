@@ -58,29 +58,14 @@ def _list_settings(row: ConnectionRow) -> list[Any]:
     return [field for field in fields if field.value and field.group is FieldGroup.ACCOUNT]
 
 
-@ROUTES.action("/pull", _FORM)
-async def post_pull(visit: PageVisit) -> FlashMessage:
-    row = await fetch_connection(visit)
-    await connections.pull_connection(visit.connection, visit.space.id, row.id)
-    return FlashMessage.SPEND_PULLED
-
-
-@ROUTES.action("/pause", _FORM)
-async def post_pause(visit: PageVisit) -> FlashMessage:
-    row = await fetch_connection(visit)
-    await connections.pause_connection(visit.connection, visit.space.id, row.id)
-    return FlashMessage.CONNECTION_PAUSED
-
-
-@ROUTES.action("/resume", _FORM)
-async def post_resume(visit: PageVisit) -> FlashMessage:
-    row = await fetch_connection(visit)
-    await connections.resume_connection(visit.connection, visit.space.id, row.id)
-    return FlashMessage.CONNECTION_RESUMED
+ROUTES.change("/pull", _FORM, "connection_id", connections.pull_connection, FlashMessage.SPEND_PULLED)
+ROUTES.change("/pause", _FORM, "connection_id", connections.pause_connection, FlashMessage.CONNECTION_PAUSED)
+ROUTES.change(
+    "/resume", _FORM, "connection_id", connections.resume_connection, FlashMessage.CONNECTION_RESUMED
+)
 
 
 @ROUTES.action("/remove", _FORM)
 async def post_remove(visit: PageVisit) -> Response:
-    row = await fetch_connection(visit)
-    await connections.delete_connection(visit.connection, visit.space.id, row.id)
+    await connections.delete_connection(visit.connection, visit.space.id, visit.id("connection_id"))
     return visit.redirect("/spend/connections", FlashMessage.CONNECTION_REMOVED)

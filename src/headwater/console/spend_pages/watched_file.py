@@ -46,22 +46,13 @@ async def show_file(visit: PageVisit) -> Response:
     return visit.render("watched_file.html", values)
 
 
-@ROUTES.action("/fetch", _FORM)
-async def post_fetch(visit: PageVisit) -> FlashMessage:
-    await watched_files.fetch_file_now(visit.connection, visit.space.id, visit.id("watched_file_id"))
-    return FlashMessage.ADDRESS_FETCHED
-
-
-@ROUTES.action("/pause", _FORM)
-async def post_pause(visit: PageVisit) -> FlashMessage:
-    await watched_files.pause_watched_file(visit.connection, visit.space.id, visit.id("watched_file_id"))
-    return FlashMessage.ADDRESS_PAUSED
-
-
-@ROUTES.action("/resume", _FORM)
-async def post_resume(visit: PageVisit) -> FlashMessage:
-    await watched_files.resume_watched_file(visit.connection, visit.space.id, visit.id("watched_file_id"))
-    return FlashMessage.ADDRESS_RESUMED
+ROUTES.change("/fetch", _FORM, "watched_file_id", watched_files.fetch_file_now, FlashMessage.ADDRESS_FETCHED)
+ROUTES.change(
+    "/pause", _FORM, "watched_file_id", watched_files.pause_watched_file, FlashMessage.ADDRESS_PAUSED
+)
+ROUTES.change(
+    "/resume", _FORM, "watched_file_id", watched_files.resume_watched_file, FlashMessage.ADDRESS_RESUMED
+)
 
 
 @ROUTES.action("/remove", _FORM)
