@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 
 from msgspec import Struct
 from psycopg import AsyncConnection
@@ -16,7 +17,7 @@ from headwater.console.report_pages import figures
 from headwater.console.report_pages.bar import read_bar
 from headwater.console.report_pages.basis import conversions_title
 from headwater.console.report_pages.breakdown import title
-from headwater.console.report_pages.report_page import REFUSALS, ReportPage, open_page
+from headwater.console.report_pages.report_page import ReportPage, open_page
 from headwater.console.report_pages.view import ReportView
 from headwater.console.visitor import HOME
 from headwater.reports.engine.measures import rounded
@@ -136,15 +137,8 @@ def sign(measure: Measure, value: Fraction | Decimal, currency: str) -> str:
 
 async def show_channel_changes(request: Request) -> Response:
     page = await open_page(request)
-    view, content, problem = page.view, None, None
-
-    async def load(connection: AsyncConnection) -> ChangesContent:
-        return await load_channel_changes(connection, page)
-
-    try:
-        content = await page.load(load)
-    except REFUSALS as error:
-        problem = error
+    view = page.view
+    content, problem = await page.try_load(partial(load_channel_changes, page=page))
     conversions = conversions_title(page.space, view.conversion)
     sentences = describe_changes(content, conversions, has_money=view.is_monetary) if content else []
     return page.render(

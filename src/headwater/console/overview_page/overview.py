@@ -21,11 +21,11 @@ from headwater.console.overview_page.tiles import TILE, Tile, TileKind, TileValu
 from headwater.console.pages import redirect
 from headwater.console.report_pages.bar import conversion_title, read_bar
 from headwater.console.report_pages.basis import choose_basis, conversions_title, is_space_empty
-from headwater.console.report_pages.charts.chart_notes import LONGEST, ChartNotes, read_chart_notes
+from headwater.console.report_pages.charts.chart_notes import LONGEST, ChartNotes
 from headwater.console.report_pages.completeness import load_note
 from headwater.console.report_pages.course import CourseChart
 from headwater.console.report_pages.events import EventLister, ListChoices
-from headwater.console.report_pages.report_page import REFUSALS, ReportPage, open_page
+from headwater.console.report_pages.report_page import ReportPage, open_page
 from headwater.console.report_pages.time_steps import TimeSteps, choose_step, list_chart_queries
 from headwater.console.report_pages.view import ReportView
 from headwater.console.tables import Table
@@ -175,7 +175,7 @@ class OverviewLoader:
             self.tile,
             chart,
             table,
-            await self._load_notes(connection, report, steps),
+            await page.load_notes(connection, report.span, steps.keys),
             await self._list_latest(connection),
             tuple(changes[:MOST_CHANGES]),
             await self._count_on_site(connection),
@@ -185,14 +185,6 @@ class OverviewLoader:
         if self._page.shared is not None:
             return None
         return await count_on_site(connection, self._page.space.id)
-
-    async def _load_notes(
-        self, connection: AsyncConnection, report: ReportResult, steps: TimeSteps
-    ) -> ChartNotes:
-        if not self._page.with_notes:
-            return ChartNotes()
-        first, last = report.span.start.date(), report.span.end.date()
-        return await read_chart_notes(connection, self._page.space.id, first, last, steps.keys)
 
     async def _list_latest(self, connection: AsyncConnection) -> Sequence[EventCredit] | None:
         if self._page.shared is not None:
@@ -226,11 +218,7 @@ async def show_overview(request: Request) -> Response:
 
 async def render_overview(page: ReportPage) -> Response:
     loader = OverviewLoader(page)
-    content = problem = None
-    try:
-        content = await page.load(loader.load)
-    except REFUSALS as error:
-        problem = error
+    content, problem = await page.try_load(loader.load)
     chooses = page.shared is not None or bool(page.request.url.query)
     if content is not None and is_space_empty(content.report) and not chooses:
         return redirect(page.request, f"{page.base}/setup")

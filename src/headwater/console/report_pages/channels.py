@@ -25,17 +25,15 @@ from headwater.console.report_pages.basis import (
     title_columns,
 )
 from headwater.console.report_pages.breakdown import LEVELS, OPEN, Breakdown, BreakdownRow
-from headwater.console.report_pages.charts.chart_notes import LONGEST, ChartNotes, read_chart_notes
+from headwater.console.report_pages.charts.chart_notes import LONGEST, ChartNotes
 from headwater.console.report_pages.completeness import load_note
 from headwater.console.report_pages.course import Course, CourseChart
 from headwater.console.report_pages.figures import Change
-from headwater.console.report_pages.report_page import REFUSALS, ReportPage, open_page
-from headwater.console.report_pages.view import ReportView
+from headwater.console.report_pages.report_page import ReportPage, open_page
 from headwater.console.visitor import HOME
 from headwater.reports.engine.measures import Figure
 from headwater.reports.engine.report import ReportResult, query_reports
 from headwater.reports.query import CREDITED, OF_VISITS, FigureColumn, Group, Measure, ReportQuery
-from headwater.spaces.models import Space
 
 UNATTRIBUTED = HeadlineMeasure(Measure.SHARE, "Unattributed", {})
 CUSTOMER_COLUMNS = {
@@ -127,12 +125,10 @@ def select_columns(measures: Sequence[Measure], report: ReportResult) -> tuple[M
 
 
 class ChannelReports:
-    def __init__(
-        self, space: Space, view: ReportView, breakdown: Breakdown, *, with_notes: bool = True
-    ) -> None:
-        self._space, self._view, self._breakdown = space, view, breakdown
-        self._with_notes = with_notes
-        self.basis = choose_basis(view)
+    def __init__(self, page: ReportPage) -> None:
+        self._page, self._space, self._view = page, page.space, page.view
+        self._breakdown = Breakdown(page.view, page.query.several(OPEN))
+        self.basis = choose_basis(page.view)
         self._current_time = datetime.now(UTC)
 
     async def load(self, connection: AsyncConnection) -> ChannelContent:
@@ -161,14 +157,8 @@ class ChannelReports:
             course.chart(self._view, course_reports),
             self._breakdown.rows(first, reports_by_place),
             customers,
-            await self._notes(connection, course, first),
+            await self._page.load_notes(connection, first.span, course.keys),
         )
-
-    async def _notes(self, connection: AsyncConnection, course: Course, report: ReportResult) -> ChartNotes:
-        if not self._with_notes:
-            return ChartNotes()
-        first, last = report.span.start.date(), report.span.end.date()
-        return await read_chart_notes(connection, self._space.id, first, last, course.keys)
 
     def _query(self, group: Group, **changes: list[str]) -> ReportQuery:
         measures = self.basis.measures
@@ -204,14 +194,8 @@ async def show_channels(request: Request) -> Response:
 
 
 async def render_channels(page: ReportPage) -> Response:
-    view = page.view
-    breakdown = Breakdown(view, page.query.several(OPEN))
-    reports = ChannelReports(page.space, view, breakdown, with_notes=page.with_notes)
-    content = problem = None
-    try:
-        content = await page.load(reports.load)
-    except REFUSALS as error:
-        problem = error
+    view, reports = page.view, ChannelReports(page)
+    content, problem = await page.try_load(reports.load)
     chooses = page.shared is not None or bool(page.request.url.query)
     if content is not None and is_space_empty(content.report) and not chooses:
         return redirect(page.request, f"{page.base}/setup")

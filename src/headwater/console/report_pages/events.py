@@ -25,7 +25,7 @@ from headwater.console.report_pages.bar import (
     read_bar,
 )
 from headwater.console.report_pages.csv_file import csv_response
-from headwater.console.report_pages.report_page import REFUSALS, ReportPage, open_page
+from headwater.console.report_pages.report_page import ReportPage, open_page
 from headwater.console.report_pages.view import ReportView
 from headwater.console.visitor import HOME
 from headwater.endpoints.services import services
@@ -149,11 +149,7 @@ async def show_events(request: Request) -> Response:
     view, path, choices = page.view, page.path, ListChoices.read(page.query, page.view)
     cursor = str(page.query.single("cursor") or "")
     lister = EventLister(page, choices, per_page=str(PER_PAGE), cursor=cursor)
-    events = problem = None
-    try:
-        events = await page.load(lister.read)
-    except REFUSALS as error:
-        problem = error
+    events, problem = await page.try_load(lister.read)
     links = ChoiceLinks(view, path, choices.pairs)
     return page.render(
         "events.html",

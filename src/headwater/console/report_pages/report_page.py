@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, TypeVar
@@ -17,6 +17,7 @@ from headwater.console.pages import render
 from headwater.console.report_pages import figures
 from headwater.console.report_pages.bar import ReportBar, describe_window, window_title
 from headwater.console.report_pages.basis import describe_no_credit
+from headwater.console.report_pages.charts.chart_notes import ChartNotes, read_chart_notes
 from headwater.console.report_pages.saved_views import SavedView, list_views
 from headwater.console.report_pages.view import ReportView
 from headwater.console.visitor import HOME, enter, require_visitor
@@ -24,7 +25,7 @@ from headwater.endpoints.services import services
 from headwater.http.errors import Invalid, Problem
 from headwater.http.inputs.parameters import Query
 from headwater.reports.engine.report_reader import CONNECTION_SECONDS
-from headwater.reports.query import ReportRefused
+from headwater.reports.query import DateTimeSpan, ReportRefused
 from headwater.spaces.accounts.roles import Permission
 from headwater.spaces.models import Space
 
@@ -70,6 +71,23 @@ class ReportPage:
                 reason = await self._explain_missing_model(connection)
             message = f"The Markov model needs a trained model. {reason}"
             raise NotTrained(error.errors, message) from error
+
+    async def try_load(
+        self, work: Callable[[AsyncConnection], Awaitable[T]]
+    ) -> tuple[T, None] | tuple[None, Invalid | ReportRefused]:
+        """Return what `work` loads, or why there is no report."""
+        try:
+            return await self.load(work), None
+        except REFUSALS as error:
+            return None, error
+
+    async def load_notes(
+        self, connection: AsyncConnection, span: DateTimeSpan, steps: Sequence[str]
+    ) -> ChartNotes:
+        """Return the notes of a chart whose time buckets begin on the days `steps`."""
+        if not self.with_notes:
+            return ChartNotes()
+        return await read_chart_notes(connection, self.space.id, span.start.date(), span.end.date(), steps)
 
     async def _explain_missing_model(self, connection: AsyncConnection) -> str:
         if await find_current(connection, self.space.id, PURCHASE) is not None:

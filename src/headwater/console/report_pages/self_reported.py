@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import partial
 
 from msgspec import Struct
 from psycopg import AsyncConnection
@@ -13,7 +14,7 @@ from headwater.console.flash import FlashMessage
 from headwater.console.forms import without_keys
 from headwater.console.report_pages.bar import read_bar
 from headwater.console.report_pages.basis import MADE_OF, Basis, choose_basis, title_columns
-from headwater.console.report_pages.report_page import REFUSALS, ReportPage, open_page
+from headwater.console.report_pages.report_page import ReportPage, open_page
 from headwater.console.report_pages.view import ReportView
 from headwater.console.visits import PageVisit, Refusal, SentForm, SpacePages, list_form_errors
 from headwater.database.queries import Queries, fetch_all
@@ -113,11 +114,8 @@ async def show_self_reported(request: Request) -> Response:
 
 
 async def _render(page: ReportPage, errors: Errors, typed: dict[str, str]) -> Response:
-    view, content, problem = page.view, None, None
-    try:
-        content = await page.load(lambda connection: _load(connection, page.space, view))
-    except REFUSALS as error:
-        problem = error
+    view = page.view
+    content, problem = await page.try_load(partial(_load, space=page.space, view=view))
     basis = choose_basis(view)
     path = f"{page.base}/self-reported"
     return page.render(
