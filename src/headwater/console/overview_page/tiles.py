@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
-from fractions import Fraction
 
 from headwater.console.ad_pages.ad_columns import pick_totals
 from headwater.console.report_pages import figures
@@ -13,7 +12,7 @@ from headwater.console.report_pages.basis import get_total_row
 from headwater.console.report_pages.figures import Change
 from headwater.console.report_pages.view import ReportView
 from headwater.reports.engine.measures import Figure
-from headwater.reports.engine.report import ReportResult
+from headwater.reports.engine.report import ReportResult, ReportRow
 from headwater.reports.query import FigureColumn, Measure
 from headwater.reports.questions.spend import CostReport
 
@@ -105,31 +104,27 @@ def compute_tiles(
     tiles: Sequence[Tile], report: ReportResult, costs: CostReport | None
 ) -> Iterator[TileValue]:
     """Yield the tiles of a report of events by source and a report of spend."""
+    total = get_total_row(report)
     for tile in tiles:
         if tile.kind is TileKind.EVENTS:
-            yield _events_tile(tile, report)
+            yield _events_tile(tile, report, total)
         elif tile.kind is TileKind.VISITS:
-            yield _visits_tile(tile, report)
+            rate = total.figures[FigureColumn(Measure.CONVERSION_RATE)]
+            note = "" if rate is None else f"{figures.percent(rate)} convert"
+            yield _events_tile(tile, report, total, note)
         elif tile.kind is TileKind.SPEND:
             if costs is not None:
                 yield _spend_tile(tile, costs)
         elif report.unattributed is not None:
-            yield _unattributed_tile(tile, report)
+            row = report.unattributed.row
+            yield _events_tile(tile, report, row, _write_share(tile, row, total))
 
 
-def _events_tile(tile: Tile, report: ReportResult) -> TileValue:
-    row = get_total_row(report)
+def _events_tile(tile: Tile, report: ReportResult, row: ReportRow, note: str = "") -> TileValue:
     column = FigureColumn(tile.measure)
     previous = row.compared[column] if row.compared and report.is_comparable else None
     change = figures.change(row, column) if report.is_comparable else None
-    return TileValue(tile, row.figures[column], previous, change, "")
-
-
-def _visits_tile(tile: Tile, report: ReportResult) -> TileValue:
-    value = _events_tile(tile, report)
-    row = get_total_row(report)
-    rate = row.figures[FigureColumn(Measure.CONVERSION_RATE)]
-    return replace(value, note="" if rate is None else f"{figures.percent(rate)} convert")
+    return TileValue(tile, row.figures[column], previous, change, note)
 
 
 def _spend_tile(tile: Tile, costs: CostReport) -> TileValue:
@@ -149,16 +144,7 @@ def _explain_missing(tile: Tile, costs: CostReport) -> str:
     return f"Spend cannot be filtered by {str(costs.problem).replace('_', ' ')}."
 
 
-def _unattributed_tile(tile: Tile, report: ReportResult) -> TileValue:
-    assert report.unattributed is not None
-    assert report.overall is not None
-    row, column = report.unattributed.row, FigureColumn(tile.measure)
-    value = row.figures[column]
-    share = figures.share(value, report.overall.figures[column])
-    previous = row.compared[column] if row.compared and report.is_comparable else None
-    change = figures.change(row, column) if report.is_comparable else None
-    return TileValue(tile, value, previous, change, _share_text(share))
-
-
-def _share_text(share: Fraction | None) -> str:
+def _write_share(tile: Tile, part: ReportRow, total: ReportRow) -> str:
+    column = FigureColumn(tile.measure)
+    share = figures.share(part.figures[column], total.figures[column])
     return f"{figures.percent(share)} of all" if share else ""
