@@ -13,7 +13,7 @@ from headwater.console.scheduled_reports.scheduled_reports import (
     NewReport,
     list_reports,
     schedule_report,
-    send_report_now,
+    set_next_time,
 )
 from headwater.reports.query import ReportTooLarge
 from headwater.spaces.models import Space
@@ -66,7 +66,7 @@ def test_a_report_sent_between_its_times_has_the_latest_period(post: Post, slack
     space: Space = post.accounts.run(lambda c: fetch_space(c, post.space_id))
     post.accounts.run(lambda c: schedule_report(c, space, new, now))
     (report,) = post.accounts.run(lambda c: list_reports(c, post.space_id))
-    post.accounts.run(lambda c: send_report_now(c, post.space_id, report.id, now))
+    post.accounts.run(lambda c: set_next_time(c, post.space_id, report.id, now))
     post.work(lambda database, _: ReportRunner(database).run(post.space_id, now))
     post.send()
     (message,) = slack.messages

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -28,11 +27,10 @@ from headwater.console.scheduled_reports.scheduled_reports import (
     choose_query,
     fetch_report,
     list_reports,
-    pause_report,
     remove_report,
     resume_report,
     schedule_report,
-    send_report_now,
+    set_next_time,
 )
 from headwater.console.visits import PageVisit, Refusal, SentForm, SpacePages, list_form_errors
 from headwater.http.errors import Errors
@@ -115,7 +113,7 @@ async def post_pause(visit: PageVisit) -> FlashMessage:
     if visit.form.text("resume") == "yes":
         await resume_report(visit.connection, visit.space, report, datetime.now(UTC))
         return FlashMessage.REPORT_RESUMED
-    await pause_report(visit.connection, visit.space.id, report.id)
+    await set_next_time(visit.connection, visit.space.id, report.id, None)
     return FlashMessage.REPORT_PAUSED
 
 
@@ -124,7 +122,7 @@ async def post_send(visit: PageVisit) -> FlashMessage:
     report = await fetch_report(visit.connection, visit.space.id, visit.form.number("report"))
     if report.next_at is None:
         return FlashMessage.NOTHING_CHANGED
-    await send_report_now(visit.connection, visit.space.id, report.id, datetime.now(UTC))
+    await set_next_time(visit.connection, visit.space.id, report.id, datetime.now(UTC))
     visit.note(AuditChange("scheduled_report", report.id, after={"sent": True}))
     return FlashMessage.REPORT_SENT
 
@@ -146,7 +144,6 @@ async def _form_page(visit: PageVisit, typed: dict[str, Any], errors: Errors | N
     values: dict[str, Any] = {
         "base": visit.path(),
         "path": visit.path("/alerts/reports"),
-        "no_errors": defaultdict[str, list[str]](list),
         "channels": channels,
         "me": visit.inside.visitor.user.email if own_channel is None and sends_mail else None,
         "title": SHAREABLE.get(typed["page"]),

@@ -6,7 +6,7 @@ A time skipped by the clock is shifted forward; of a repeated time the first cou
 from __future__ import annotations
 
 import calendar
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date, datetime, time, timedelta
 from enum import StrEnum
 from zoneinfo import ZoneInfo
@@ -32,21 +32,18 @@ class Schedule(Struct, frozen=True):
 
     def next_after(self, moment: datetime, zone: ZoneInfo) -> datetime:
         day = moment.astimezone(zone).date() - DAY  # the clock may go back over midnight
-        while True:
-            if self.is_on(day):
-                due_at = first_instant(datetime.combine(day, self.send_at), zone)
-                if due_at > moment:
-                    return due_at
-            day += DAY
+        return next(due_at for due_at in self._list_times(day, DAY, zone) if due_at > moment)
 
     def last_until(self, moment: datetime, zone: ZoneInfo) -> datetime:
         day = moment.astimezone(zone).date() + DAY
+        return next(due_at for due_at in self._list_times(day, -DAY, zone) if due_at <= moment)
+
+    def _list_times(self, day: date, step: timedelta, zone: ZoneInfo) -> Iterator[datetime]:
+        """Yield the times of sending from a day on, or back from it, without end."""
         while True:
             if self.is_on(day):
-                due_at = first_instant(datetime.combine(day, self.send_at), zone)
-                if due_at <= moment:
-                    return due_at
-            day -= DAY
+                yield first_instant(datetime.combine(day, self.send_at), zone)
+            day += step
 
     def is_on(self, day: date) -> bool:
         match self.cadence:

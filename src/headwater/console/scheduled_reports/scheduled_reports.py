@@ -114,18 +114,11 @@ async def change_report(
         raise NotFound("Report")
 
 
-async def pause_report(connection: AsyncConnection, space_id: int, report_id: int) -> None:
-    """Raise NotFound if missing."""
-    values = {"space_id": space_id, "id": report_id}
-    if await fetch_optional(connection, queries["pause"], values) is None:
-        raise NotFound("Report")
-
-
 async def resume_report(
     connection: AsyncConnection, space: Space, report: ScheduledReport, current_time: datetime
 ) -> None:
     next_at = report.schedule.next_after(current_time, space.zone)
-    await connection.execute(queries["set_next"], {"space_id": space.id, "id": report.id, "next_at": next_at})
+    await set_next_time(connection, space.id, report.id, next_at)
 
 
 async def reschedule_reports(connection: AsyncConnection, space: Space, current_time: datetime) -> None:
@@ -137,11 +130,11 @@ async def reschedule_reports(connection: AsyncConnection, space: Space, current_
             await resume_report(connection, space, report, current_time)
 
 
-async def send_report_now(
-    connection: AsyncConnection, space_id: int, report_id: int, current_time: datetime
+async def set_next_time(
+    connection: AsyncConnection, space_id: int, report_id: int, next_at: datetime | None
 ) -> None:
-    """Make a report due. The schedule continues afterwards."""
-    values = {"space_id": space_id, "id": report_id, "next_at": current_time}
+    """Set when a report is sent next, after which the schedule continues. None pauses it."""
+    values = {"space_id": space_id, "id": report_id, "next_at": next_at}
     await connection.execute(queries["set_next"], values)
 
 

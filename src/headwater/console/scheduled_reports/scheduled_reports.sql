@@ -22,11 +22,6 @@ SET name = %(name)s, cadence = %(cadence)s, weekdays = %(weekdays)s, send_at = %
 WHERE r.space_id = %(space_id)s AND r.id = %(id)s
 RETURNING r.id;
 
--- name: pause
-UPDATE scheduled_reports r SET next_at = NULL
-WHERE r.space_id = %(space_id)s AND r.id = %(id)s
-RETURNING r.id;
-
 -- name: set_next
 UPDATE scheduled_reports r SET next_at = %(next_at)s
 WHERE r.space_id = %(space_id)s AND r.id = %(id)s;
