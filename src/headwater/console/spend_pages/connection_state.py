@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
-from typing import NamedTuple
 
 from headwater.base.dates import format_day
+from headwater.console.platform_pages.destination_state import Standing
 from headwater.intake.watched.faults import WatchFault
 from headwater.intake.watched.watched_files import WatchedFileRow
 from headwater.spend.connections.connections import ConnectionRow
 from headwater.spend.platforms import registry
 from headwater.spend.platforms.platform import FaultCause, SpendPlatform
-
-
-class ConnectionState(NamedTuple):
-    word: str
-    tone: str
-    """`good`, `bad` or empty."""
-    about: str
-
 
 _TROUBLES: Mapping[str, str] = {
     FaultCause.TOKEN: "Sign-in needed",
@@ -45,20 +36,20 @@ def platform_title(row: ConnectionRow) -> str:
     return platform.title if platform is not None else row.platform
 
 
-def describe_state(row: ConnectionRow) -> ConnectionState:
+def describe_state(row: ConnectionRow) -> Standing:
     if row.pulled_at is None:
-        faultless_state = ConnectionState("Starting", "", "The first spend arrives within a minute.")
+        faultless_state = Standing("Starting", "", "The first spend arrives within a minute.")
     else:
-        faultless_state = ConnectionState("Up to date", "good", "Spend is fetched every six hours.")
+        faultless_state = Standing("Up to date", "good", "Spend is fetched every six hours.")
     return _choose_state(row, f"{platform_title(row)} says:", faultless_state)
 
 
-def describe_file_state(row: WatchedFileRow) -> ConnectionState:
+def describe_file_state(row: WatchedFileRow) -> Standing:
     if row.fetched_at is None:
-        faultless_state = ConnectionState("Starting", "", "The file is fetched within a minute.")
+        faultless_state = Standing("Starting", "", "The file is fetched within a minute.")
     else:
         about = "The file is fetched every six hours, and imported if it changed."
-        faultless_state = ConnectionState("Up to date", "good", about)
+        faultless_state = Standing("Up to date", "good", about)
     return _choose_state(row, "Reason:", faultless_state)
 
 
@@ -68,17 +59,15 @@ def shorten_address(address: str) -> str:
     return f"{start}?…" if mark else start
 
 
-def _choose_state(
-    row: ConnectionRow | WatchedFileRow, reason: str, without_fault: ConnectionState
-) -> ConnectionState:
+def _choose_state(row: ConnectionRow | WatchedFileRow, reason: str, without_fault: Standing) -> Standing:
     if row.status == "paused":
-        return ConnectionState("Paused", "", "Nothing is fetched until you resume it.")
+        return Standing("Paused", "", "Nothing is fetched until you resume it.")
     if row.status == "held":
         word = _TROUBLES.get(row.fault or "", "Stopped")
-        return ConnectionState(word, "bad", f"Nothing is fetched until you change this. {reason}")
+        return Standing(word, "bad", f"Nothing is fetched until you change this. {reason}")
     if row.failures:
         word = _TROUBLES.get(row.fault or "", "Retrying")
-        return ConnectionState(word, "bad", f"The last try failed, the next follows by itself. {reason}")
+        return Standing(word, "bad", f"The last try failed, the next follows by itself. {reason}")
     return without_fault
 
 
@@ -88,7 +77,3 @@ def describe_history(row: ConnectionRow) -> str:
     share = row.history_share
     first = format_day(row.history_from)
     return f"complete, since {first}" if share >= 1 else f"{share:.0%} of the days since {first}"
-
-
-def moment(text: str | None) -> datetime | None:
-    return None if text is None else datetime.fromisoformat(text)
