@@ -32,6 +32,7 @@ from headwater.console.flash import FlashMessage, read_flash
 from headwater.console.forms import TOKEN, form_token
 from headwater.console.navigation import ENTRIES, MORE_PAGES, ON_PHONE, find_place
 from headwater.console.visitor import (
+    HOME,
     SeeOther,
     cookie_name,
     delete_cookie,
@@ -139,19 +140,21 @@ def render(
     **values: Any,
 ) -> Response:
     """Render a page. Templates get the values and `brand, sends_mail, path, visitor, inside, flash, asset,
-    token, guest_token, when, clock`, whether the page answers a form (`is_answer`), and what base.html draws
-    the sidebar from; `errors` holds form errors by field.
+    token, guest_token, when, clock`, the path of the Space's pages (`base`), whether the page answers a form
+    (`is_answer`), and what base.html draws the sidebar from; `errors` holds form errors by field.
     """
     visitor = getattr(request.state, "visitor", None)
     flash = read_flash(request.cookies.get(cookie_name(request, "said")))
     settings = services(request).settings
+    inside = getattr(request.state, "inside", None)
     common: dict[str, Any] = {
         "brand": settings.brand,
         "sends_mail": settings.sends_mail,
         "path": request.url.path,
         "is_answer": request.method == "POST",
         "visitor": visitor,
-        "inside": getattr(request.state, "inside", None),
+        "inside": inside,
+        "base": inside and f"{HOME}/spaces/{inside.space.id}",
         "flash": flash,
         "asset": asset,
         "token": _tokens(request, guest=visitor is None),

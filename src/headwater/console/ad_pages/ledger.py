@@ -179,7 +179,6 @@ async def show_ledger(
             errors=field_errors,
             here=_path(inside),
             connections=await list_connections(connection, inside.space.id),
-            base=f"{HOME}/spaces/{inside.space.id}",
             figures=figures,
             csv=link,
             most_summed=MOST_SUMMED,

@@ -61,7 +61,6 @@ async def show_alerts(visit: PageVisit) -> Response:
         [ListedAlert(row, steps[row.id], space.currency) for row in rows] for rows in history
     )
     values: dict[str, Any] = {
-        "base": visit.path(),
         "opened": opened_alerts,
         "ended": ended_alerts,
         "fresh": _list_unrecorded(visit.inside, opened_alerts),

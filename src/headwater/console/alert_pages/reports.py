@@ -63,7 +63,6 @@ _USUAL: dict[str, Any] = {
 async def show_reports(visit: PageVisit) -> Response:
     channels = await list_channels(visit.connection, visit.space.id)
     values: dict[str, Any] = {
-        "base": visit.path(),
         "path": visit.path("/alerts/reports"),
         "channels": channels,
         "reports": await list_reports(visit.connection, visit.space.id),
@@ -142,7 +141,6 @@ async def _form_page(visit: PageVisit, typed: dict[str, Any], errors: Errors | N
     if "channels" not in typed:
         typed["channels"] = [str(own_channel.id) if own_channel else _ME] if sends_mail else []
     values: dict[str, Any] = {
-        "base": visit.path(),
         "path": visit.path("/alerts/reports"),
         "channels": channels,
         "me": visit.inside.visitor.user.email if own_channel is None and sends_mail else None,

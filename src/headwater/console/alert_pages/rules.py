@@ -136,7 +136,6 @@ async def rules_page(
         await list_filters(connection, space),
     )
     values: dict[str, Any] = {
-        "base": visit.path(),
         "path": visit.path("/alerts/rules"),
         "channels_path": visit.path("/alerts/channels"),
         "now": datetime.now(UTC),

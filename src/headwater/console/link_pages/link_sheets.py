@@ -56,14 +56,12 @@ async def make_links(request: Request) -> Response:
 def _page(request: Request, form: PostedForm, sheet: LinkSheet | None) -> Response:
     problem = sheet.problem if sheet is not None else ""
     inside = request.state.inside
-    base = f"{HOME}/spaces/{inside.space.id}"
     return render(
         request,
         "link_sheet.html",
         status=422 if problem else 200,
         sheet=sheet,
-        base=base,
-        page_path=f"{base}/links",
+        page_path=f"{HOME}/spaces/{inside.space.id}/links",
         text=form.text("rows"),
         source=form.text("source"),
         campaign=form.text("campaign"),

@@ -82,7 +82,6 @@ async def _show(request: Request, template: str) -> Response:
         inside = await enter(connection, request, visitor)
         latest_values = await fetch_latest_values(connection, inside.space.id)
         link = await _build(connection, inside.space, form, latest_values)
-    base = f"{HOME}/spaces/{inside.space.id}"
     return render(
         request,
         template,
@@ -92,8 +91,7 @@ async def _show(request: Request, template: str) -> Response:
         errors=form.errors,
         link=link,
         latest=latest_values,
-        base=base,
-        page_path=f"{base}/links",
+        page_path=f"{HOME}/spaces/{inside.space.id}/links",
         longest_code=qr_code.LONGEST,
         templates=TEMPLATES,
         **choices(),

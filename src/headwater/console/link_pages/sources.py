@@ -84,7 +84,6 @@ async def _page(visit: PageVisit, errors: Errors, typed: dict[str, str]) -> Resp
             "networks",
         ),
         "networks_under_way": await list_reclassified_networks(connection, space.id),
-        "base": visit.path(),
         "page_path": visit.path("/sources"),
         "grouped_sources": GROUPED_SOURCES,
         "found": search_sources(form.find),

@@ -146,7 +146,6 @@ def _page(
         status=status,
         once=hidden_token(once_token(inside.visitor.form_key, FORM)),
         here=f"{HOME}/spaces/{inside.space.id}/order-comparison",
-        base=f"{HOME}/spaces/{inside.space.id}",
         most=MOST_MEGABYTES,
         shown=MOST_SHOWN,
         titles=_TITLES,

@@ -38,7 +38,6 @@ async def show_orders(visit: PageVisit) -> Response:
         "jobs": await list_jobs(connection, space_id, ROWS),
         "keys": keys,
         "key_used_at": key_used_at,
-        "base": visit.path(),
         "here": visit.path("/orders"),
     }
     return visit.render("orders.html", values)

@@ -104,7 +104,6 @@ async def show_delivery(visit: PageVisit) -> Response:
         "advice": advise(webhook, delivery.detail),
         "here": visit.path(webhook_path(webhook.id)),
         "orders": visit.path("/orders"),
-        "base": visit.path(),
     }
     return visit.render("webhook_delivery.html", values)
 
@@ -134,7 +133,6 @@ async def render_webhook(
         "problem": None,
         "tried": None,
         "typed": {"body": "", "topic": "", "delivery": ""},
-        "base": visit.path(),
         "orders": visit.path("/orders"),
         "here": visit.path(webhook_path(webhook_id)),
     }

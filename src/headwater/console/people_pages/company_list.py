@@ -73,7 +73,6 @@ async def show_companies(request: Request) -> Response:
         longest=LONGEST,
         most=MOST_COUNTED,
         first=position is None,
-        base=f"{HOME}/spaces/{space.id}",
     )
 
 

@@ -99,7 +99,6 @@ async def show_erasure(request: Request) -> Response:
         erased=ERASED,
         kept=KEPT_DATA,
         here=contact_path(inside.space.id, contact_id),
-        base=f"{HOME}/spaces/{inside.space.id}",
     )
 
 

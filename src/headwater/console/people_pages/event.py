@@ -154,7 +154,6 @@ async def show_event(request: Request) -> Response:
         platforms=PLATFORMS,
         source_title=format_title,
         title=conversion_title(inside.space, content.event.event_name),
-        base=f"{HOME}/spaces/{inside.space.id}",
         page_tab=ORDERS if content.event.event_name in SALES_EVENTS else ALL_EVENTS,
     )
 

@@ -50,7 +50,6 @@ async def show_people(request: Request) -> Response:
         longest=LONGEST,
         first=position is None,
         event_title=partial(conversion_title, space),
-        base=f"{HOME}/spaces/{space.id}",
     )
 
 

@@ -107,7 +107,6 @@ async def _note_page(visit: PageVisit, typed: dict[str, str] | None, errors: Err
 
 async def _common(visit: PageVisit) -> dict[str, Any]:
     return {
-        "base": visit.path(),
         "here": visit.path("/notes"),
         "longest": LONGEST,
         "most": MOST_NOTES,

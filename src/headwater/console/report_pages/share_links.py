@@ -136,7 +136,6 @@ async def _page(
         "pages": SHAREABLE,
         "reports": _list_reports(views, form_values["report"]),
         "lifetimes": LIFETIMES,
-        "base": visit.path(),
         "makers": {member.user_id: member.display_name for member in members},
         "once": visit.once(_CREATE.name),
     }

@@ -51,8 +51,7 @@ Step = Callable[[PageVisit], Awaitable[FlashMessage]]
 
 @ROUTES.page()
 async def show_quality(visit: PageVisit, problem: str | None = None) -> Response:
-    connection, space, base = visit.connection, visit.space, visit.path()
-    path = f"{base}/data-quality"
+    connection, space, path = visit.connection, visit.space, visit.path("/data-quality")
     view = _read_view(visit.request)
     report: QualityReport | None = None
     under_way: list[Reclassification] = []
@@ -65,7 +64,6 @@ async def show_quality(visit: PageVisit, problem: str | None = None) -> Response
         status, problem = error.status, error.message
     values: dict[str, Any] = {
         "view": view,
-        "base": base,
         "bar": read_bar(space, view, path, absent_choices=OTHER_CHOICES),
         "report": report,
         "problem": problem,

@@ -101,7 +101,6 @@ async def show_setup(visit: PageVisit) -> Response:
         "percent": percent,
         "write_count": write_count,
         "write_missing": write_missing,
-        "base": visit.path(),
     }
     return visit.render("setup.html", values)
 

@@ -42,7 +42,6 @@ async def show_site(visit: PageVisit, status: int = 200, **values: Any) -> Respo
     since = datetime.now(UTC) - timedelta(days=REFUSED_DAYS)
     refusals = await list_refusals(visit.connection, visit.space.id, site.id, since)
     common: dict[str, Any] = {
-        "base": visit.path(),
         "site": site,
         "here": visit.path(f"/sites/{site.id}"),
         "activity": activity[site.id],

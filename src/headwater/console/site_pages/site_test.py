@@ -67,7 +67,6 @@ async def show_test(visit: PageVisit, status: int = 200, **values: Any) -> Respo
             declines_tracking=_declines_tracking(visit.request),
         )
     common: dict[str, Any] = {
-        "base": visit.path(),
         "site": site,
         "here": visit.path(f"/sites/{site.id}"),
         "test": test,

@@ -30,7 +30,6 @@ async def show_sites(visit: PageVisit, status: int = 200, **values: Any) -> Resp
         visit.request, active_sites, lambda site: " ".join((site.name, *site.origins))
     )
     common: dict[str, Any] = {
-        "base": visit.path(),
         "sites": page_of_sites,
         "ended": ended_sites[: -PER_PAGE - 1 : -1],
         "ended_before": len(ended_sites) - PER_PAGE,
