@@ -63,9 +63,9 @@ async def read_chart_notes(
     charts have no marks.
     """
     cursor = connection.cursor(row_factory=class_row(ChartNote))
-    values = {"space_id": space_id, "first": first, "last": last, "most": MOST_MARKED + 1}
-    period_notes = await fetch_all(cursor, queries["of_period"], values)
-    notes = period_notes[-MOST_MARKED:]
+    values = {"space_id": space_id, "first": first, "last": last, "most": MOST_MARKED + 1, "left_out": 0}
+    period_notes = await fetch_all(cursor, queries["list"], values)
+    notes = period_notes[:MOST_MARKED][::-1]
     if not notes:
         return ChartNotes()
     marks = _marks(notes, steps) if len(steps[0]) == len("2026-01-01") else ()
@@ -103,7 +103,13 @@ async def read_authors(connection: AsyncConnection, space_id: int) -> dict[int, 
 async def list_notes(connection: AsyncConnection, space_id: int, page: int) -> list[ChartNote]:
     """Return the latest day first, plus one note if another page follows."""
     cursor = connection.cursor(row_factory=class_row(ChartNote))
-    values = {"space_id": space_id, "most": MOST_LISTED + 1, "left_out": MOST_LISTED * (page - 1)}
+    values = {
+        "space_id": space_id,
+        "first": FIRST_DAY,
+        "last": LAST_DAY,
+        "most": MOST_LISTED + 1,
+        "left_out": MOST_LISTED * (page - 1),
+    }
     return await fetch_all(cursor, queries["list"], values)
 
 

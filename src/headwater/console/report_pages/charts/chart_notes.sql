@@ -1,17 +1,8 @@
--- name: of_period
--- The latest of a period, by day.
-SELECT n.id, n.day, n.text, n.made_by, n.made_at, n.changed_by, n.changed_at
-FROM (SELECT l.* FROM chart_notes l
-      WHERE l.space_id = %(space_id)s AND l.day BETWEEN %(first)s AND %(last)s
-      ORDER BY l.day DESC, l.id DESC
-      LIMIT %(most)s) n
-ORDER BY n.day, n.id;
-
 -- name: list
--- Latest day first.
+-- Of a period, latest day first.
 SELECT n.id, n.day, n.text, n.made_by, n.made_at, n.changed_by, n.changed_at
 FROM chart_notes n
-WHERE n.space_id = %(space_id)s
+WHERE n.space_id = %(space_id)s AND n.day BETWEEN %(first)s AND %(last)s
 ORDER BY n.day DESC, n.id DESC
 LIMIT %(most)s OFFSET %(left_out)s;
 
