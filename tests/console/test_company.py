@@ -9,6 +9,7 @@ import psycopg
 import pytest
 
 from headwater.console.people_pages import company as company_page
+from headwater.console.people_pages import contact as contact_page
 from headwater.console.people_pages.company import queries
 from headwater.spaces.accounts.roles import Role
 from tests.console.conftest import Person
@@ -53,7 +54,8 @@ def test_the_empty_state(stage: Stage, owner: Person) -> None:
 def test_revenue_of_many_events_is_of_the_latest(
     stage: Stage, owner: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(company_page, "MOST_EVENTS", 2)
+    for page in (company_page, contact_page):
+        monkeypatch.setattr(page, "MOST_EVENTS", 2)
     company_id = stage.company()
     for day, amount in enumerate(("1", "20", "300")):
         stage.event(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime
-from decimal import Decimal
 from functools import partial
 from urllib.parse import urlencode
 
@@ -15,7 +14,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from headwater.console.pages import render
-from headwater.console.people_pages.contact import MOST_EVENTS, page_links
+from headwater.console.people_pages.contact import MOST_EVENTS, SalesTotals, fetch_totals, page_links
 from headwater.console.people_pages.origin import SENDERS
 from headwater.console.people_pages.people_list import PER_PAGE, PersonRow, fetch_people
 from headwater.console.people_pages.timeline import Timeline, list_company_timeline
@@ -25,7 +24,6 @@ from headwater.console.visitor import HOME, read_id
 from headwater.console.visits import enter_space
 from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
 from headwater.endpoints.services import services
-from headwater.events.accepted import SALES_EVENTS
 from headwater.forwarding.deliveries.reasons import REASONS as SKIPPED
 from headwater.forwarding.deliveries.reasons import STATUSES
 from headwater.http.errors import NotFound
@@ -54,19 +52,11 @@ class CompanyHead(Struct, frozen=True):
     created_at: datetime
 
 
-class CompanyTotals(Struct, frozen=True):
-    """Counts up to MOST_EVENTS + 1, and the revenue of the latest MOST_EVENTS."""
-
-    contacts: int
-    events: int
-    revenue: Decimal | None
-    """None if the sales have several currencies."""
-    currencies: str
-
-
 class CompanyContent(Struct, frozen=True):
     head: CompanyHead
-    totals: CompanyTotals
+    contacts: int
+    """Up to MOST_EVENTS + 1."""
+    totals: SalesTotals
     people: list[PersonRow]
     more_after: int | None
     timeline: Timeline
@@ -99,7 +89,6 @@ async def show_company(request: Request) -> Response:
         links=page_links(content.timeline, path, cursors),
         more=f"{path}?{urlencode({CONTACTS_AFTER.name: content.more_after})}#contacts",
         event_title=partial(conversion_title, space),
-        base=f"{HOME}/spaces/{space.id}",
     )
 
 
@@ -113,21 +102,19 @@ async def _load(
         "after_id": after_id,
         "limit": PER_PAGE + 1,
         "most": MOST_EVENTS,
-        "sales": [*SALES_EVENTS],
     }
     head = await fetch_optional(
         connection.cursor(row_factory=class_row(CompanyHead)), queries["company"], values
     )
     if head is None:
         raise NotFound("Company")
-    totals = await fetch_one(
-        connection.cursor(row_factory=class_row(CompanyTotals)), queries["totals"], values
-    )
+    (contacts,) = await fetch_one(connection, queries["count"], values)
     ids = [row[0] for row in await fetch_all(connection, queries["contacts"], values)]
     listed_ids = ids[:PER_PAGE]
     return CompanyContent(
         head,
-        totals,
+        contacts,
+        await fetch_totals(connection, space.id, "company_id", company_id),
         await fetch_people(connection, space.id, listed_ids),
         listed_ids[-1] if len(ids) > PER_PAGE else None,
         await list_company_timeline(connection, space, company_id, position),

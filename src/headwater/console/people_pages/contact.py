@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct
 from psycopg import AsyncConnection
 from psycopg.rows import class_row, dict_row
+from psycopg.sql import Identifier
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -92,25 +93,26 @@ class ErasureState(Struct, frozen=True):
     erased_at: datetime | None
 
 
+class SalesTotals(Struct, frozen=True):
+    """The number of events up to MOST_EVENTS + 1, and the revenue of the latest MOST_EVENTS."""
+
+    events: int
+    revenue: Decimal | None
+    """None if the sales have several currencies."""
+    currencies: str
+
+
 class ContactContent(Struct, frozen=True):
     head: ContactHead
     first_source: str | None
     """Title of the first touchpoint's source."""
     contact: Mapping[str, Any]
     """Labelled fields of the contact, with the API's values."""
-    events: int
-    revenue: Decimal | None
-    """None if the sales have several currencies."""
-    currencies: str
+    totals: SalesTotals
     identifiers: list[dict[str, Any]]
     merges: list[LoggedMerge]
     erasure: ErasureState | None
     timeline: Timeline
-
-    @property
-    def events_text(self) -> str:
-        has_more = self.events > MOST_EVENTS
-        return f"{MOST_EVENTS:,}+" if has_more else f"{self.events:,}"
 
     @property
     def parts(self) -> list[LoggedMerge]:
@@ -171,7 +173,6 @@ async def contact_page(
         skipped=SKIPPED,
         links=page_links(content.timeline, path, cursors),
         at=position,
-        base=f"{HOME}/spaces/{space.id}",
         may_write=inside.may("write_data"),
     )
 
@@ -190,23 +191,27 @@ async def load_contact(
 ) -> ContactContent:
     """Load one snapshot. Needs a new transaction."""
     await connection.execute(contact_queries["snapshot"])
-    values = {"space_id": space.id, "contact_id": contact_id, "sales": [*SALES_EVENTS], "most": MOST_EVENTS}
+    values = {"space_id": space.id, "contact_id": contact_id}
     head = await fetch_one(connection.cursor(row_factory=class_row(ContactHead)), queries["contact"], values)
     contact = await fetch_contact(connection, space, contact_id, GetContact(labels=True))
-    events, revenue, currencies = await fetch_one(connection, queries["totals"], values)
     identifiers = await _fetch_identifiers(connection, space.id, contact_id)
     return ContactContent(
         head,
         _first_source(head, space),
         msgspec.json.decode(contact),
-        events,
-        revenue,
-        currencies,
+        await fetch_totals(connection, space.id, "contact_id", contact_id),
         identifiers,
         await list_merges(connection, space.id, contact_id, MOST_MERGES),
         await fetch_erasure(connection, space.id, contact_id),
         await list_contact_timeline(connection, space, contact_id, position),
     )
+
+
+async def fetch_totals(connection: AsyncConnection, space_id: int, owner: str, owner_id: int) -> SalesTotals:
+    """`owner` is the events' column with the id of their contact or company."""
+    values = {"space_id": space_id, "owner_id": owner_id, "sales": [*SALES_EVENTS], "most": MOST_EVENTS}
+    cursor = connection.cursor(row_factory=class_row(SalesTotals))
+    return await fetch_one(cursor, queries["totals"].format(owner=Identifier(owner)), values)
 
 
 def _first_source(head: ContactHead, space: Space) -> str | None:

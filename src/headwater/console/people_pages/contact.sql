@@ -13,20 +13,20 @@ LEFT JOIN LATERAL (
 WHERE k.space_id = %(space_id)s AND k.id = %(contact_id)s;
 
 -- name: totals
--- Sum the sales of the latest %(most)s events, and count these and one more; no revenue if they have several
--- currencies.
-SELECT count(*),
+-- Sum the sales of a contact's or a company's latest %(most)s events, and count these and one more; no revenue if
+-- they have several currencies.
+SELECT count(*) AS events,
        CASE WHEN count(DISTINCT e.currency) FILTER (WHERE e.is_sale AND e.amount <> 0) < 2
             THEN trim_scale(sum(e.amount) FILTER (WHERE e.is_sale))
-       END,
-       coalesce(string_agg(DISTINCT e.currency, ', ') FILTER (WHERE e.is_sale AND e.amount <> 0), '')
+       END AS revenue,
+       coalesce(string_agg(DISTINCT e.currency, ', ') FILTER (WHERE e.is_sale AND e.amount <> 0), '') AS currencies
 FROM (
     SELECT e.amount, coalesce(e.currency, s.currency) AS currency,
            e.event_name = ANY(%(sales)s::text[])
                AND row_number() OVER (ORDER BY e.event_time DESC, e.id DESC) <= %(most)s AS is_sale
     FROM events e
     JOIN spaces s ON s.id = %(space_id)s
-    WHERE e.space_id = %(space_id)s AND e.contact_id = %(contact_id)s
+    WHERE e.space_id = %(space_id)s AND e.{owner} = %(owner_id)s
     ORDER BY e.event_time DESC, e.id DESC LIMIT %(most)s + 1
 ) e;
 
