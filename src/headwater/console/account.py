@@ -12,7 +12,6 @@ from headwater.console.audited import change_account
 from headwater.console.factor_pages.code_check import describe_refusal, mark_refused
 from headwater.console.factor_pages.password_check import check_current_password
 from headwater.console.flash import FlashMessage
-from headwater.console.forms import PostedForm, read_form
 from headwater.console.list_page import read_list_page
 from headwater.console.login import load_login_ways, replace_session
 from headwater.console.pages import redirect, render
@@ -24,6 +23,7 @@ from headwater.console.visitor import (
     require_fresh_factor,
     require_visitor,
 )
+from headwater.console.visits import read_account_form
 from headwater.endpoints.services import services
 from headwater.http.errors import Errors, Forbidden, Invalid
 from headwater.spaces.accounts.members import list_password_context
@@ -43,7 +43,7 @@ async def show_account(request: Request) -> Response:
 
 
 async def post_name(request: Request) -> Response:
-    visitor, form = await _read(request, "name")
+    visitor, form = await read_account_form(request, "name")
     try:
         async with change_account(request, visitor.user.id, "user") as connection:
             await change_name(connection, visitor.user.id, form.text("name"))
@@ -55,7 +55,7 @@ async def post_name(request: Request) -> Response:
 
 async def post_password(request: Request) -> Response:
     """Check the old password, and log out other browsers."""
-    visitor, form = await _read(request, "password")
+    visitor, form = await read_account_form(request, "password")
     shared = services(request)
     async with shared.database.connection() as connection:
         if not (await load_login_ways(connection)).takes_password(visitor.user.id):
@@ -86,7 +86,7 @@ async def post_password(request: Request) -> Response:
 
 
 async def post_close(request: Request) -> Response:
-    visitor, form = await _read(request, "close session")
+    visitor, form = await read_account_form(request, "close session")
     require_fresh_factor(request, visitor)
     async with change_account(request, visitor.user.id, "session") as connection:
         await close_session(connection, visitor.user.id, form.number("session"))
@@ -94,18 +94,13 @@ async def post_close(request: Request) -> Response:
 
 
 async def post_close_all(request: Request) -> Response:
-    visitor, _ = await _read(request, "close sessions")
+    visitor, _ = await read_account_form(request, "close sessions")
     require_fresh_factor(request, visitor)
     async with change_account(request, visitor.user.id, "session") as connection:
         await close_sessions(connection, visitor.user.id)
     response = redirect(request, LOGIN, FlashMessage.LOGGED_OUT_EVERYWHERE)
     delete_cookie(request, response, "session")
     return response
-
-
-async def _read(request: Request, form: str) -> tuple[Visitor, PostedForm]:
-    visitor = await require_visitor(request)
-    return visitor, await read_form(request, visitor.form_key, form)
 
 
 async def _page(

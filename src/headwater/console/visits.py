@@ -22,6 +22,7 @@ from headwater.console.pages import hidden_token, redirect, render
 from headwater.console.visitor import (
     HOME,
     SpaceVisitor,
+    Visitor,
     enter,
     read_id,
     read_space_id,
@@ -231,6 +232,12 @@ async def read_sent_form(request: Request, form: SentForm) -> PostedForm:
     if form.is_dangerous:
         require_fresh_factor(request, visitor)
     return posted_form
+
+
+async def read_account_form(request: Request, name: str) -> tuple[Visitor, PostedForm]:
+    """Return a form about the visitor's own account. Raise Forbidden for a foreign or outdated one."""
+    visitor = await require_visitor(request)
+    return visitor, await forms.read_form(request, visitor.form_key, name)
 
 
 async def enter_space(request: Request, permission: Permission = Permission.READ) -> SpaceVisitor:

@@ -14,7 +14,6 @@ from starlette.routing import Route
 
 from headwater.console.audited import change_account
 from headwater.console.flash import FlashMessage
-from headwater.console.forms import read_form
 from headwater.console.link_pages.qr_code import draw_qr_code
 from headwater.console.pages import redirect, render
 from headwater.console.visitor import (
@@ -26,6 +25,7 @@ from headwater.console.visitor import (
     require_fresh_factor,
     require_visitor,
 )
+from headwater.console.visits import read_account_form
 from headwater.endpoints.services import services
 from headwater.http.errors import Errors
 from headwater.spaces.accounts.sessions import close_other_sessions, note_factor
@@ -56,8 +56,7 @@ async def show_authenticator(request: Request) -> Response:
 
 async def post_authenticator(request: Request) -> Response:
     """Store the app if its code is right, log out other browsers, and show the recovery codes once."""
-    visitor = await require_visitor(request)
-    form = await read_form(request, visitor.form_key, "authenticator")
+    visitor, form = await read_account_form(request, "authenticator")
     require_fresh_factor(request, visitor)
     shared, next_path = services(request), local_path(form.text("next"))
     state = open_state(shared.sealing_key, form.text("state"), NewAuthenticator, visitor.form_key)
@@ -82,8 +81,7 @@ async def post_authenticator(request: Request) -> Response:
 
 async def post_recovery_codes(request: Request) -> Response:
     """Show new codes once."""
-    visitor = await require_visitor(request)
-    await read_form(request, visitor.form_key, "recovery codes")
+    visitor, _ = await read_account_form(request, "recovery codes")
     require_fresh_factor(request, visitor)
     if not visitor.session.has_factor:
         return redirect(request, ACCOUNT)
@@ -93,8 +91,7 @@ async def post_recovery_codes(request: Request) -> Response:
 
 
 async def post_remove(request: Request) -> Response:
-    visitor = await require_visitor(request)
-    await read_form(request, visitor.form_key, "remove authenticator")
+    visitor, _ = await read_account_form(request, "remove authenticator")
     require_fresh_factor(request, visitor)
     async with change_account(request, visitor.user.id, "authenticator", "recovery_codes") as connection:
         await remove_authenticator(connection, visitor.user.id)

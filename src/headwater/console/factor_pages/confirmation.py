@@ -11,9 +11,10 @@ from starlette.routing import Route
 from headwater.console.factor_pages.code_check import ask_factor, check_code
 from headwater.console.factor_pages.passkey_check import check_passkey, offer_passkey
 from headwater.console.factor_pages.password_check import check_current_password
-from headwater.console.forms import form_token, read_form
+from headwater.console.forms import form_token
 from headwater.console.pages import hidden_token, redirect
 from headwater.console.visitor import CONFIRM, Visitor, cookie_name, local_path, require_visitor
+from headwater.console.visits import read_account_form
 from headwater.endpoints.services import services
 from headwater.spaces.accounts.sessions import note_factor, note_password
 from headwater.spaces.factors.factors import FactorRefused
@@ -29,8 +30,7 @@ async def show_confirmation(request: Request) -> Response:
 
 
 async def post_confirmation(request: Request) -> Response:
-    visitor = await require_visitor(request)
-    form = await read_form(request, visitor.form_key, _FORM)
+    visitor, form = await read_account_form(request, _FORM)
     next_path = local_path(form.text("next"))
     try:
         if not visitor.session.has_factor:

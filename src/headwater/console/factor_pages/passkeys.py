@@ -15,9 +15,10 @@ from headwater.console.factor_pages.authenticator import ACCOUNT
 from headwater.console.factor_pages.code_check import MESSAGES
 from headwater.console.factor_pages.passkey_check import PasskeyOffer, use_challenge
 from headwater.console.flash import FlashMessage
-from headwater.console.forms import PostedForm, read_form
+from headwater.console.forms import PostedForm
 from headwater.console.pages import redirect, render
 from headwater.console.visitor import Visitor, cookie_name, require_fresh_factor, require_visitor
+from headwater.console.visits import read_account_form
 from headwater.endpoints.services import services
 from headwater.http.errors import Conflict, Errors, Invalid, NotFound
 from headwater.spaces.accounts.sessions import close_other_sessions, note_factor
@@ -52,8 +53,7 @@ async def show_new_passkey(request: Request) -> Response:
 
 async def post_passkey(request: Request) -> Response:
     """Add a passkey. The first factor logs out other browsers, and shows recovery codes once."""
-    visitor = await require_visitor(request)
-    form = await read_form(request, visitor.form_key, "passkey")
+    visitor, form = await read_account_form(request, "passkey")
     require_fresh_factor(request, visitor)
     try:
         codes = await _add(request, visitor, form)
@@ -87,8 +87,7 @@ async def _add(request: Request, visitor: Visitor, form: PostedForm) -> list[str
 
 
 async def post_remove(request: Request) -> Response:
-    visitor = await require_visitor(request)
-    form = await read_form(request, visitor.form_key, "remove passkey")
+    visitor, form = await read_account_form(request, "remove passkey")
     require_fresh_factor(request, visitor)
     async with change_account(request, visitor.user.id, "passkey", "recovery_codes") as connection:
         await remove_passkey(connection, visitor.user.id, form.number("passkey"))
