@@ -34,12 +34,12 @@ async def add_source_name(visit: PageVisit) -> FlashMessage:
         errors["source"] = ["Choose a source for this value."]
     if errors:
         raise Invalid(errors)
-    await _change_name(visit, name, source)
+    await assign_source(visit, SOURCE_NAME, name, source, "name")
     return FlashMessage.SOURCE_NAMED
 
 
 async def remove_source_name(visit: PageVisit) -> FlashMessage:
-    await _change_name(visit, visit.form.text("name"), "")
+    await assign_source(visit, SOURCE_NAME, visit.form.text("name"), "", "name")
     return FlashMessage.SOURCE_NAME_REMOVED
 
 
@@ -100,13 +100,14 @@ def typed_hosts(space: Space) -> dict[str, str]:
     return {key: ", ".join(getattr(space, key)) for key in HOST_LISTS}
 
 
-async def _change_name(visit: PageVisit, name: str, source: str) -> None:
+async def assign_source(visit: PageVisit, setting: str, text: str, source: str, field: str) -> None:
+    """Set the source that a text stands for, or remove it without a source. Raise Invalid for `field`."""
     try:
-        await change_space(visit.connection, visit.space.id, read_changes({f"{SOURCE_NAME}.{name}": source}))
+        await change_space(visit.connection, visit.space.id, read_changes({f"{setting}.{text}": source}))
     except Invalid as error:
         # The key contains what was typed, truncated, followed by the rule.
         rules = [rule.rpartition(": ")[2] for message in error.errors.values() for rule in message]
-        raise Invalid(without_keys({"name": rules})) from None
+        raise Invalid(without_keys({field: rules})) from None
 
 
 async def _change(visit: PageVisit, texts: dict[str, str]) -> None:

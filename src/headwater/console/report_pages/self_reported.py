@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from headwater.console.flash import FlashMessage
-from headwater.console.forms import without_keys
+from headwater.console.link_pages.source_changes import assign_source
 from headwater.console.report_pages.bar import read_bar
 from headwater.console.report_pages.basis import MADE_OF, Basis, choose_basis, title_columns
 from headwater.console.report_pages.report_page import ReportPage, open_page
@@ -25,8 +25,7 @@ from headwater.sources.answers import SELF_REPORTED
 from headwater.sources.titles import format_title
 from headwater.spaces.accounts.roles import Permission
 from headwater.spaces.models import Space
-from headwater.spaces.settings_input import ANSWER_PHRASE, read_changes
-from headwater.spaces.spaces import change_space
+from headwater.spaces.settings_input import ANSWER_PHRASE
 
 queries = Queries(__name__, "self_reported.sql")
 
@@ -164,21 +163,11 @@ async def post_add(visit: PageVisit) -> FlashMessage:
         errors["source"] = ["Choose a source for the words."]
     if errors:
         raise Invalid(errors)
-    await _change(visit, phrase, source)
+    await assign_source(visit, ANSWER_PHRASE, phrase, source, "phrase")
     return FlashMessage.PHRASE_ADDED
 
 
 @ROUTES.action("/remove", _FORM, _refuse)
 async def post_remove(visit: PageVisit) -> FlashMessage:
-    await _change(visit, visit.form.text("phrase"), "")
+    await assign_source(visit, ANSWER_PHRASE, visit.form.text("phrase"), "", "phrase")
     return FlashMessage.PHRASE_REMOVED
-
-
-async def _change(visit: PageVisit, phrase: str, source: str) -> None:
-    try:
-        changes = read_changes({f"{ANSWER_PHRASE}.{phrase}": source})
-        await change_space(visit.connection, visit.space.id, changes)
-    except Invalid as error:
-        # The key contains what was typed, followed by the rule.
-        rules = [rule.rpartition(": ")[2] for field in error.errors.values() for rule in field]
-        raise Invalid(without_keys({"phrase": rules})) from None
