@@ -183,14 +183,10 @@ class CohortReports:
                 return getattr(cohort, name)[since]
 
     def _row(self, cohort: Cohort, highest: Fraction) -> CohortRow:
-        cells = tuple(
-            self._cell(cohort, since, highest) if cohort.new_customers else None
-            for since in range(len(cohort.revenue))
-        )
+        months = range(len(cohort.revenue)) if cohort.new_customers else ()
+        cells = tuple(self._cell(cohort, since, highest) for since in months)
         new = self._link_events(cohort, 0, only="customer:new") if cohort.new_customers else ""
-        return CohortRow(
-            cohort, format_month(cohort.month), new, tuple(cell for cell in cells if cell is not None)
-        )
+        return CohortRow(cohort, format_month(cohort.month), new, cells)
 
     def _cell(self, cohort: Cohort, since: int, highest: Fraction) -> CohortCell:
         value = self._value(cohort, since)

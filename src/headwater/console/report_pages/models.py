@@ -25,7 +25,7 @@ from headwater.http.inputs.fields import one_of
 from headwater.http.inputs.parameters import ListParameter, Parameter, Query
 from headwater.reports.engine.measures import Figure, rounded
 from headwater.reports.engine.report import ReportResult, ReportRow, query_report
-from headwater.reports.query import MOST_ROWS, FigureColumn, Group, Measure, ReportQuery
+from headwater.reports.query import MOST_ROWS, FigureColumn, Group, ReportQuery
 from headwater.spaces.models import Space
 
 GROUPS = {
@@ -123,10 +123,6 @@ class ModelComparison(Struct, frozen=True):
     rows: list[ComparedRow]
     left_out: int
 
-    def column(self, measure: Measure, model: str | None) -> FigureColumn:
-        """Return None for a measure that all models share."""
-        return FigureColumn(measure, model)
-
     def figure(self, amount: Fraction) -> Figure:
         """Keep the report's precision."""
         return rounded(amount) if self.basis.credited in figures.MONEY else amount
@@ -202,6 +198,7 @@ async def render_models(page: ReportPage) -> Response:
         read_bar(page.space, view, path, absent_choices=_NOT_HERE, page_choices=choices.pairs),
         problem,
         page=content,
+        column=FigureColumn,
         choices=choices,
         models={name: model_title(name) for name in MODELS},
         menus=(

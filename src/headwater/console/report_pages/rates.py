@@ -13,7 +13,6 @@ from headwater.console.flash import FlashMessage
 from headwater.console.forms import PostedForm
 from headwater.console.visits import PageVisit, Refusal, SentForm, SpacePages, list_form_errors
 from headwater.http.errors import Errors, Invalid
-from headwater.http.inputs.pagination import Page
 from headwater.http.inputs.parameters import Query
 from headwater.spaces.accounts.roles import Permission
 from headwater.spaces.audit.entries import AuditChange
@@ -104,7 +103,7 @@ async def _page(visit: PageVisit, typed: dict[str, str], errors: Errors) -> Resp
     values: dict[str, Any] = {
         "typed": typed,
         "errors": errors,
-        "rates": _decoded(page),
+        "rates": [msgspec.json.decode(line, type=Rate) for line in page.lines],
         "here": path,
         "most": MOST_DAYS,
         "reference_day": await fetch_reference_day(connection),
@@ -112,7 +111,3 @@ async def _page(visit: PageVisit, typed: dict[str, str], errors: Errors) -> Resp
         "older": older,
     }
     return visit.render("rates.html", values, 422 if errors else 200)
-
-
-def _decoded(page: Page) -> list[Rate]:
-    return [msgspec.json.decode(line, type=Rate) for line in page.lines]
