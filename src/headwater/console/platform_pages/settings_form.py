@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, cast
@@ -82,15 +82,12 @@ def secret_fields(platform: AccountKind) -> list[SettingField]:
 
 
 def read_settings(
-    form: PostedForm,
-    platform: AccountKind,
-    stored_settings: Mapping[str, Any],
-    asks: Callable[[FieldGroup], bool],
+    form: PostedForm, platform: AccountKind, stored_settings: Mapping[str, Any], groups: Container[FieldGroup]
 ) -> dict[str, Any]:
-    """Return typed values for the form's fields, stored values for others."""
+    """Return typed values for the form's `groups` of fields, stored values for others."""
     settings = dict(stored_settings)
     for field in setting_fields(platform, stored_settings):
-        if asks(field.group):
+        if field.group in groups:
             name = field.name.removeprefix(SETTING)
             text = form.text(field.name).strip()
             settings[name] = (text == _YES) if field.is_switch else text

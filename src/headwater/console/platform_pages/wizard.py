@@ -51,6 +51,7 @@ _ACCOUNT = SentForm("destination", Permission.CHANGE_SETTINGS, is_dangerous=True
 _CHANGE = SentForm("destination", Permission.CHANGE_SETTINGS, changes=("destination",))
 _NEW_PAGES = SpacePages("/platforms/connect/{platform}")
 _PAGES = SpacePages("/platforms/{destination_id}")
+_ACCOUNT_GROUPS = (FieldGroup.ACCOUNT, FieldGroup.ADVANCED)
 
 
 class Typed(Struct, frozen=True):
@@ -75,14 +76,6 @@ def known_platform(row: DestinationRow) -> Platform:
     return platform
 
 
-def _is_account(group: FieldGroup) -> bool:
-    return group is not FieldGroup.CONDITION
-
-
-def _is_condition(group: FieldGroup) -> bool:
-    return group is FieldGroup.CONDITION
-
-
 def _is_step(visit: PageVisit) -> bool:
     return CONNECTING in visit.request.query_params
 
@@ -98,7 +91,7 @@ async def show_new(visit: PageVisit) -> Response:
 
 async def _refuse_new(visit: PageVisit, refusal: Refusal) -> Response:
     platform = _named_platform(visit)
-    settings = read_settings(visit.form, platform, {}, _is_account)
+    settings = read_settings(visit.form, platform, {}, _ACCOUNT_GROUPS)
     return _account_page(visit, platform, Typed(visit.form.text("name"), settings, list_form_errors(refusal)))
 
 
@@ -108,7 +101,7 @@ async def post_new(visit: PageVisit) -> Response:
     body: dict[str, Any] = {
         "platform": platform.name,
         "name": visit.form.text("name"),
-        "settings": read_settings(visit.form, platform, {}, _is_account),
+        "settings": read_settings(visit.form, platform, {}, _ACCOUNT_GROUPS),
         "secrets": read_secrets(visit.form, platform),
     }
     new, key = read_new(body, as_text=True), visit.services.sealing_key
@@ -126,7 +119,7 @@ async def show_account(visit: PageVisit) -> Response:
 async def _refuse_account(visit: PageVisit, refusal: Refusal) -> Response:
     row = await fetch_destination(visit)
     platform = known_platform(row)
-    settings = read_settings(visit.form, platform, row.settings, _is_account)
+    settings = read_settings(visit.form, platform, row.settings, _ACCOUNT_GROUPS)
     typed = Typed(visit.form.text("name"), settings, list_form_errors(refusal))
     return _account_page(visit, platform, typed, row)
 
@@ -136,7 +129,7 @@ async def post_account(visit: PageVisit) -> Response:
     """Change name, settings and tokens; an empty token field keeps the stored one."""
     row = await fetch_destination(visit)
     platform = known_platform(row)
-    settings = read_settings(visit.form, platform, row.settings, _is_account)
+    settings = read_settings(visit.form, platform, row.settings, _ACCOUNT_GROUPS)
     body: dict[str, Any] = {"name": visit.form.text("name")}
     if _differ(settings, row.settings):
         body["settings"] = settings
@@ -219,7 +212,7 @@ def _typed_events(visit: PageVisit, row: DestinationRow) -> DestinationRow:
     return replace(
         row,
         event_names=read_names(form, platform, row.event_names, visit.space.event_labels),
-        settings=read_settings(form, platform, row.settings, _is_condition),
+        settings=read_settings(form, platform, row.settings, [FieldGroup.CONDITION]),
         all_events=form.text("all_events") == "yes",
     )
 

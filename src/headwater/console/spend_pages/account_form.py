@@ -108,7 +108,7 @@ async def _read_new(visit: PageVisit, form: PostedForm) -> tuple[SpendPlatform, 
     members: dict[str, Any] = {
         "platform": platform.name,
         "name": form.text("name"),
-        "settings": read_settings(form, platform, {}, _is_any),
+        "settings": read_settings(form, platform, {}, FieldGroup),
     }
     if not lender:
         return read_new({**members, "secrets": read_secrets(form, platform)}, as_text=True)
@@ -174,7 +174,7 @@ async def post_account(visit: PageVisit) -> Response:
     platform = _stored_platform(row)
     members: dict[str, Any] = {
         "name": visit.form.text("name"),
-        "settings": read_settings(visit.form, platform, row.settings, _is_any),
+        "settings": read_settings(visit.form, platform, row.settings, FieldGroup),
     }
     if secrets := read_secrets(visit.form, platform):
         members["secrets"] = secrets
@@ -182,10 +182,6 @@ async def post_account(visit: PageVisit) -> Response:
     sealing_key = visit.services.sealing_key
     await connections.change_connection(visit.connection, key, members, sealing_key, as_text=True)
     return visit.redirect(f"/spend/connections/{row.id}", FlashMessage.SETTINGS_SAVED)
-
-
-def _is_any(_: FieldGroup) -> bool:
-    return True
 
 
 def _read_typed(
@@ -196,7 +192,7 @@ def _read_typed(
     *,
     stored_settings: Mapping[str, Any] = MappingProxyType({}),
 ) -> TypedAccount:
-    settings = read_settings(form, platform, stored_settings, _is_any)
+    settings = read_settings(form, platform, stored_settings, FieldGroup)
     return TypedAccount(form.text("name"), settings, errors, check, form.text(LENDER))
 
 
