@@ -12,8 +12,9 @@ from typing import IO, Any, cast
 from starlette.requests import Request
 from starlette.responses import Response
 
-from headwater.console.forms import PostedForm, check_once, make_sentence, once_token
+from headwater.console.forms import PostedForm, check_once, once_token
 from headwater.console.multipart import MultipartForm
+from headwater.console.order_pages.upload import list_upload_errors
 from headwater.console.pages import hidden_token, render
 from headwater.console.report_pages import figures
 from headwater.console.report_pages.charts.waterfall import WaterfallRow, WaterfallSteps
@@ -21,7 +22,7 @@ from headwater.console.visitor import HOME, SpaceVisitor
 from headwater.console.visits import EMPTY, PageVisit, SpacePages, enter_space
 from headwater.endpoints.services import services
 from headwater.http.bodies import MEGABYTE, FileTooLarge
-from headwater.http.errors import Errors, Invalid
+from headwater.http.errors import Invalid
 from headwater.intake.imports.formats.choices import NO_CHOICES
 from headwater.intake.imports.formats.dialects import UnreadableError
 from headwater.intake.imports.formats.files import GZIP, RowSource
@@ -67,7 +68,7 @@ async def post_list(request: Request) -> Response:
         async with services(request).database.transaction(CONNECTION_SECONDS) as connection:
             result = await compare_orders(connection, inside.space, order_list.orders, days)
     except (UnreadableError, FileTooLarge, Invalid) as error:
-        return _page(request, inside, status=422, form=form, errors=_list_errors(error))
+        return _page(request, inside, status=422, form=form, errors=list_upload_errors(error))
     return _page(request, inside, form=form, name=name, listed=order_list, result=result, rows=_draw(result))
 
 
@@ -123,12 +124,6 @@ def _draw(result: OrderComparison) -> tuple[WaterfallRow, ...]:
             steps.add_change(_TITLES[step], change)
     steps.add_total("Headwater", result.ours)
     return steps.draw("revenue")
-
-
-def _list_errors(error: UnreadableError | FileTooLarge | Invalid) -> Errors:
-    if isinstance(error, Invalid):
-        return error.errors
-    return {"file": [error.message if isinstance(error, FileTooLarge) else make_sentence(str(error))]}
 
 
 def _page(

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from headwater.console.audited import note_change
-from headwater.console.forms import PostedForm, check_once, once_token, spend
+from headwater.console.forms import PostedForm, check_once, make_sentence, once_token, spend
 from headwater.console.multipart import MultipartForm
 from headwater.console.pages import hidden_token, redirect, render
 from headwater.console.visitor import HOME, SpaceVisitor
@@ -52,17 +52,17 @@ async def post_upload(request: Request) -> Response:
     try:
         job_id = await _receive(request, inside, multipart, form, name[-LONGEST_NAME:])
     except (UnreadableError, FileTooLarge, Invalid) as error:
-        return _page(request, inside, kind=kind, errors=_errors(error), status=422)
+        return _page(request, inside, kind=kind, errors=list_upload_errors(error), status=422)
     return redirect(request, f"{HOME}/spaces/{inside.space.id}/orders/imports/{job_id}")
 
 
 ROUTES.add("/upload", post_upload, "POST")
 
 
-def _errors(error: UnreadableError | FileTooLarge | Invalid) -> Errors:
+def list_upload_errors(error: UnreadableError | FileTooLarge | Invalid) -> Errors:
     if isinstance(error, Invalid):
         return error.errors
-    return {"file": [error.message if isinstance(error, FileTooLarge) else str(error)]}
+    return {"file": [error.message if isinstance(error, FileTooLarge) else make_sentence(str(error))]}
 
 
 async def _receive(
