@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from importlib.resources import files
-from typing import Any, LiteralString, TypeVar, cast
+from typing import Any, LiteralString, TypeVar, cast, overload
 
 from msgspec import Struct
 from psycopg import AsyncConnection, AsyncCursor, AsyncRawCursor, Connection, Cursor
@@ -71,7 +71,13 @@ class Statement(Struct, frozen=True):
         return cursor
 
 
-def make_cursor(connection: AsyncConnection[Any], kind: type[Row]) -> AsyncCursor[Row]:
+@overload
+def make_cursor(connection: Connection[Any], kind: type[Row]) -> Cursor[Row]: ...
+@overload
+def make_cursor(connection: AsyncConnection[Any], kind: type[Row]) -> AsyncCursor[Row]: ...
+def make_cursor(
+    connection: Connection[Any] | AsyncConnection[Any], kind: type[Row]
+) -> Cursor[Row] | AsyncCursor[Row]:
     """Return a cursor that reads each row as an object of a class, its columns by the names of the fields."""
     return connection.cursor(row_factory=class_row(kind))
 

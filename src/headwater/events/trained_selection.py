@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from psycopg import AsyncConnection, Connection
-from psycopg.rows import class_row
 
 from headwater.attribution.trained_models.choice import ChosenModel, candidates_query, choose, fetch_chosen
+from headwater.database.queries import make_cursor
 from headwater.events.models import EventSelection, ListEvents
 
 
@@ -36,11 +35,10 @@ def apply_trained_model(
     """Apply the weights of the model's training run. Raises Invalid."""
     if selection.trained_model is None:
         return selection
-    cursor = connection.cursor(row_factory=class_row(ChosenModel))
-    rows: Sequence[ChosenModel] = cursor.execute(
+    cursor = make_cursor(connection, ChosenModel).execute(
         *candidates_query(space_id, selection.trained_model)
-    ).fetchall()
-    return _with_weights(selection, choose(selection.trained_model, rows))
+    )
+    return _with_weights(selection, choose(selection.trained_model, cursor.fetchall()))
 
 
 def _with_weights(selection: EventSelection, trained_model: ChosenModel | None) -> EventSelection:

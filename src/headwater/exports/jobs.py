@@ -15,13 +15,12 @@ from typing import Any
 from uuid import uuid4
 
 from psycopg import AsyncConnection, Connection
-from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
 from headwater.base.storage import Storage
 from headwater.database.jobs.backoff import climb
 from headwater.database.jobs.lease import LEASE
-from headwater.database.queries import Queries, fetch_one, fetch_optional
+from headwater.database.queries import Queries, fetch_one, fetch_optional, make_cursor
 from headwater.exports.formats import FileForm, part_names
 from headwater.exports.models import ClaimedJob, ExportJob, ExportRequest
 from headwater.http.errors import require_found
@@ -55,9 +54,10 @@ async def create_job(connection: AsyncConnection, space_id: int, request: Export
 
 async def fetch_job(connection: AsyncConnection, space_id: int, kind: str, export_id: int) -> ExportJob:
     """Raise NotFound for an unknown export."""
-    cursor = connection.cursor(row_factory=class_row(ExportJob))
     values = {"space_id": space_id, "kind": kind, "export_id": export_id}
-    return require_found(await fetch_optional(cursor, queries["fetch"], values), "Export")
+    return require_found(
+        await fetch_optional(make_cursor(connection, ExportJob), queries["fetch"], values), "Export"
+    )
 
 
 def waiting_spaces(connection: Connection[Any]) -> list[int]:

@@ -13,10 +13,10 @@ from zoneinfo import ZoneInfo
 from msgspec import Struct
 from prometheus_client import Counter
 from psycopg import AsyncConnection, Connection
-from psycopg.rows import class_row, dict_row
+from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
-from headwater.database.queries import Queries, fetch_all, fetch_optional
+from headwater.database.queries import Queries, fetch_all, fetch_optional, make_cursor
 from headwater.exports.formats import FileForm
 from headwater.exports.schedule_days import ExportCadence, ScheduleDays, each_day, next_run
 from headwater.http.errors import Invalid, NotFound
@@ -102,9 +102,8 @@ async def list_schedules(
     connection: AsyncConnection, space_id: int, schedule_id: int | None = None
 ) -> list[ScheduleStatus]:
     """Return schedules by name, or one of them."""
-    cursor = connection.cursor(row_factory=class_row(ScheduleStatus))
     values = {"space_id": space_id, "schedule_id": schedule_id, "most": MAX_SCHEDULES}
-    return await fetch_all(cursor, queries["list"], values)
+    return await fetch_all(make_cursor(connection, ScheduleStatus), queries["list"], values)
 
 
 async def fetch_schedule(connection: AsyncConnection, space_id: int, schedule_id: int) -> ScheduleStatus:

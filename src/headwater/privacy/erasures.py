@@ -10,10 +10,9 @@ from typing import Any
 
 from msgspec import Struct
 from psycopg import AsyncConnection, Connection
-from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
-from headwater.database.queries import Queries, fetch_row
+from headwater.database.queries import Queries, fetch_row, make_cursor
 from headwater.intake.inbox.queue import POLL_SECONDS
 
 queries = Queries(__name__, "erasures.sql")
@@ -55,7 +54,7 @@ async def request_erasure(connection: AsyncConnection, space_id: int, contact_id
 
 async def list_erasures(connection: AsyncConnection, space_id: int) -> list[Erasure]:
     """Return the newest first."""
-    cursor = connection.cursor(row_factory=class_row(Erasure))
+    cursor = make_cursor(connection, Erasure)
     await cursor.execute(queries["list"], {"space_id": space_id, "limit": MAX_LISTED})
     return await cursor.fetchall()
 
@@ -78,8 +77,7 @@ def wait_until_erased(connection: Connection[Any], timeout: float) -> bool:
 
 def list_changed(connection: Connection[Any], since: datetime) -> list[PastErasure]:
     """Return the installation's erasures requested or done since a moment."""
-    cursor = connection.cursor(row_factory=class_row(PastErasure))
-    return cursor.execute(queries["changed"], {"since": since}).fetchall()
+    return make_cursor(connection, PastErasure).execute(queries["changed"], {"since": since}).fetchall()
 
 
 def list_unprocessed(connection: Connection[Any], erasures: Sequence[PastErasure]) -> list[int]:

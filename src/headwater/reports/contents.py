@@ -8,9 +8,8 @@ from datetime import datetime
 
 from msgspec import Struct
 from psycopg import AsyncConnection
-from psycopg.rows import class_row
 
-from headwater.database.queries import Queries, fetch_one
+from headwater.database.queries import Queries, fetch_one, make_cursor
 
 queries = Queries(__name__, "contents.sql")
 
@@ -31,6 +30,5 @@ class SpaceContents(Struct, frozen=True):
 
 
 async def fetch_contents(connection: AsyncConnection, space_id: int) -> SpaceContents:
-    cursor = connection.cursor(row_factory=class_row(SpaceContents))
     values = {"space_id": space_id, "events": COUNTED_EVENTS, "contacts": SAMPLED_CONTACTS}
-    return await fetch_one(cursor, queries["contents"], values)
+    return await fetch_one(make_cursor(connection, SpaceContents), queries["contents"], values)

@@ -10,9 +10,8 @@ from enum import StrEnum
 
 from msgspec import Struct
 from psycopg import AsyncConnection
-from psycopg.rows import class_row
 
-from headwater.database.queries import Queries, fetch_all
+from headwater.database.queries import Queries, fetch_all, make_cursor
 from headwater.spaces.accounts.roles import Permission, Role
 from headwater.spaces.accounts.tokens import MAX_OF_A_VIEWER, MAX_TOKENS
 
@@ -104,8 +103,7 @@ async def list_choices(connection: AsyncConnection, user_id: int, space_id: int 
     """Return Spaces that a user can choose, or only the one in the request. Another user's Space looks like a
     missing one.
     """
-    cursor = connection.cursor(row_factory=class_row(SpaceChoice))
-    choices = await fetch_all(cursor, queries["choices"], {"user_id": user_id})
+    choices = await fetch_all(make_cursor(connection, SpaceChoice), queries["choices"], {"user_id": user_id})
     if space_id is None:
         return ConsentOffer(choices, locked=False)
     return ConsentOffer([choice for choice in choices if choice.space_id == space_id], locked=True)

@@ -11,11 +11,10 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 from psycopg import AsyncConnection
-from psycopg.rows import class_row
 from psycopg.sql import SQL
 
 from headwater.attribution.models import BILLION, FEWEST_CONVERSIONS, MARKOV, MODELS
-from headwater.database.queries import Queries, fetch_all
+from headwater.database.queries import Queries, fetch_all, make_cursor
 from headwater.http.answers import Moment
 from headwater.http.errors import Invalid
 from headwater.http.inputs.fields import UNPRINTABLE, text_up_to
@@ -140,8 +139,7 @@ async def find_trained_model(
 
 
 async def _candidates(connection: AsyncConnection, space_id: int, choice: ModelChoice) -> list[ChosenModel]:
-    cursor = connection.cursor(row_factory=class_row(ChosenModel))
-    return await fetch_all(cursor, *candidates_query(space_id, choice))
+    return await fetch_all(make_cursor(connection, ChosenModel), *candidates_query(space_id, choice))
 
 
 def choose(choice: ModelChoice, candidates: Sequence[ChosenModel]) -> ChosenModel:

@@ -8,7 +8,6 @@ from zoneinfo import ZoneInfo
 
 from msgspec import Struct
 from psycopg import AsyncConnection
-from psycopg.rows import class_row
 
 from headwater.attribution.models import FEWEST_CONVERSIONS
 from headwater.attribution.trained_models.models import TrainedModel, TrainingRequest
@@ -16,7 +15,7 @@ from headwater.attribution.trained_models.store import IS_CONVERSION, MAKING_SEC
 from headwater.base.telemetry.counters import make_counter
 from headwater.database.jobs.due_spaces import DueSpaces
 from headwater.database.pool import Database
-from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
+from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional, make_cursor
 from headwater.http.errors import Invalid
 from headwater.http.inputs.timerange import whole_days
 from headwater.spaces.models import Space
@@ -92,8 +91,9 @@ async def stop_automatic_training(connection: AsyncConnection, space_id: int, ev
 
 
 async def list_automatic_training(connection: AsyncConnection, space_id: int) -> list[AutomaticTraining]:
-    cursor = connection.cursor(row_factory=class_row(AutomaticTraining))
-    return await fetch_all(cursor, queries["list"], {"space_id": space_id})
+    return await fetch_all(
+        make_cursor(connection, AutomaticTraining), queries["list"], {"space_id": space_id}
+    )
 
 
 async def count_conversions(

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from psycopg import AsyncConnection
-from psycopg.rows import class_row
 from psycopg.sql import SQL
 from psycopg.types.json import Jsonb
 
@@ -20,7 +19,7 @@ from headwater.attribution.trained_models.estimation import Estimate, estimate
 from headwater.attribution.trained_models.journeys import Journey, JourneyKinds, gather_journeys
 from headwater.attribution.trained_models.models import TrainedModel, TrainedWeight, TrainingRequest
 from headwater.database.bulk_values import array
-from headwater.database.queries import Queries, fetch_all, fetch_optional
+from headwater.database.queries import Queries, fetch_all, fetch_optional, make_cursor
 from headwater.http.errors import Invalid, NotFound, require_found
 from headwater.http.inputs.timerange import TimeRange
 from headwater.spaces.networks import fetch_sources
@@ -88,18 +87,22 @@ async def train_model(
 
 
 async def list_trained_models(connection: AsyncConnection, space_id: int) -> list[TrainedModel]:
-    cursor = connection.cursor(row_factory=class_row(TrainedModel))
-    return await fetch_all(cursor, queries["list"].format(condition=SQL("true")), {"space_id": space_id})
+    return await fetch_all(
+        make_cursor(connection, TrainedModel),
+        queries["list"].format(condition=SQL("true")),
+        {"space_id": space_id},
+    )
 
 
 async def fetch_trained_model(
     connection: AsyncConnection, space_id: int, trained_model_id: int
 ) -> TrainedModel:
     """Raises NotFound."""
-    cursor = connection.cursor(row_factory=class_row(TrainedModel))
     query = queries["list"].format(condition=SQL("f.id = %(trained_model_id)s"))
     values = {"space_id": space_id, "trained_model_id": trained_model_id}
-    return require_found(await fetch_optional(cursor, query, values), "Trained model")
+    return require_found(
+        await fetch_optional(make_cursor(connection, TrainedModel), query, values), "Trained model"
+    )
 
 
 async def find_trained_model(connection: AsyncConnection, space_id: int, name: str) -> int:
@@ -114,9 +117,10 @@ async def fetch_weights(
     connection: AsyncConnection, space_id: int, trained_model_id: int
 ) -> list[TrainedWeight]:
     """Order weights by model, largest first."""
-    cursor = connection.cursor(row_factory=class_row(TrainedWeight))
     return await fetch_all(
-        cursor, queries["weights"], {"space_id": space_id, "trained_model_id": trained_model_id}
+        make_cursor(connection, TrainedWeight),
+        queries["weights"],
+        {"space_id": space_id, "trained_model_id": trained_model_id},
     )
 
 

@@ -8,7 +8,6 @@ from urllib.parse import urlencode
 
 from msgspec import Struct
 from psycopg import AsyncConnection
-from psycopg.rows import class_row
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -22,7 +21,7 @@ from headwater.console.report_pages import figures
 from headwater.console.report_pages.bar import conversion_title
 from headwater.console.visitor import HOME, read_id
 from headwater.console.visits import enter_space
-from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
+from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional, make_cursor
 from headwater.endpoints.services import services
 from headwater.forwarding.deliveries.reasons import REASONS as SKIPPED
 from headwater.forwarding.deliveries.reasons import STATUSES
@@ -103,9 +102,7 @@ async def _load(
         "limit": PER_PAGE + 1,
         "most": MOST_EVENTS,
     }
-    head = await fetch_optional(
-        connection.cursor(row_factory=class_row(CompanyHead)), queries["company"], values
-    )
+    head = await fetch_optional(make_cursor(connection, CompanyHead), queries["company"], values)
     if head is None:
         raise NotFound("Company")
     (contacts,) = await fetch_one(connection, queries["count"], values)

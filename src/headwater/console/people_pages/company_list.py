@@ -9,7 +9,6 @@ from decimal import Decimal
 import msgspec
 from msgspec import Struct
 from psycopg import AsyncConnection
-from psycopg.rows import class_row
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -20,7 +19,7 @@ from headwater.console.people_pages.people_list import LONGEST, PER_PAGE
 from headwater.console.report_pages import figures
 from headwater.console.visitor import HOME
 from headwater.console.visits import enter_space
-from headwater.database.queries import Queries, fetch_all
+from headwater.database.queries import Queries, fetch_all, make_cursor
 from headwater.endpoints.services import services
 from headwater.events.accepted import SALES_EVENTS
 from headwater.http.inputs.pagination import Cursors
@@ -80,8 +79,7 @@ async def fetch_companies(
     connection: AsyncConnection, space_id: int, ids: Sequence[int]
 ) -> list[CompanySummary]:
     values = {"space_id": space_id, "ids": list(ids), "sales": [*SALES_EVENTS], "most": MOST_COUNTED}
-    cursor = connection.cursor(row_factory=class_row(CompanySummary))
-    return await fetch_all(cursor, queries["rows"], values)
+    return await fetch_all(make_cursor(connection, CompanySummary), queries["rows"], values)
 
 
 ROUTES = [Route(f"{HOME}/spaces/{{space_id}}/companies", show_companies, methods=["GET"])]

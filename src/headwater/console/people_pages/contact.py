@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 from psycopg import AsyncConnection
-from psycopg.rows import class_row, dict_row
+from psycopg.rows import dict_row
 from psycopg.sql import Identifier
 from starlette.requests import Request
 from starlette.responses import Response
@@ -23,7 +23,7 @@ from headwater.console.people_pages.timeline import Timeline, list_contact_timel
 from headwater.console.report_pages import figures
 from headwater.console.report_pages.bar import conversion_title
 from headwater.console.visitor import HOME, SpaceVisitor, enter, read_id, require_visitor
-from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
+from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional, make_cursor
 from headwater.endpoints.services import services
 from headwater.events.accepted import SALES_EVENTS
 from headwater.forwarding.deliveries.reasons import REASONS as SKIPPED
@@ -192,7 +192,7 @@ async def load_contact(
     """Load one snapshot. Needs a new transaction."""
     await connection.execute(contact_queries["snapshot"])
     values = {"space_id": space.id, "contact_id": contact_id}
-    head = await fetch_one(connection.cursor(row_factory=class_row(ContactHead)), queries["contact"], values)
+    head = await fetch_one(make_cursor(connection, ContactHead), queries["contact"], values)
     contact = await fetch_contact(connection, space, contact_id, GetContact(labels=True))
     identifiers = await _fetch_identifiers(connection, space.id, contact_id)
     return ContactContent(
@@ -210,8 +210,9 @@ async def load_contact(
 async def fetch_totals(connection: AsyncConnection, space_id: int, owner: str, owner_id: int) -> SalesTotals:
     """`owner` is the events' column with the id of their contact or company."""
     values = {"space_id": space_id, "owner_id": owner_id, "sales": [*SALES_EVENTS], "most": MOST_EVENTS}
-    cursor = connection.cursor(row_factory=class_row(SalesTotals))
-    return await fetch_one(cursor, queries["totals"].format(owner=Identifier(owner)), values)
+    return await fetch_one(
+        make_cursor(connection, SalesTotals), queries["totals"].format(owner=Identifier(owner)), values
+    )
 
 
 def _first_source(head: ContactHead, space: Space) -> str | None:
@@ -229,8 +230,7 @@ async def _fetch_identifiers(
 
 async def fetch_erasure(connection: AsyncConnection, space_id: int, contact_id: int) -> ErasureState | None:
     values = {"space_id": space_id, "contact_id": contact_id, "most": MOST_MERGES}
-    cursor = connection.cursor(row_factory=class_row(ErasureState))
-    return await fetch_optional(cursor, queries["erasures"], values)
+    return await fetch_optional(make_cursor(connection, ErasureState), queries["erasures"], values)
 
 
 ROUTES = [Route(f"{HOME}/spaces/{{space_id}}/contacts/{{contact_id}}", show_contact, methods=["GET"])]

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 from psycopg import AsyncConnection
-from psycopg.rows import class_row, dict_row
+from psycopg.rows import dict_row
 from psycopg.sql import SQL
 from starlette.requests import Request
 from starlette.responses import Response
@@ -38,7 +38,7 @@ from headwater.console.report_pages.bar import (
 from headwater.console.report_pages.view import ReportView
 from headwater.console.visitor import HOME, read_id
 from headwater.console.visits import enter_space
-from headwater.database.queries import Queries, fetch_all, fetch_one
+from headwater.database.queries import Queries, fetch_all, fetch_one, make_cursor
 from headwater.endpoints.services import services
 from headwater.events.accepted import SALES_EVENTS
 from headwater.events.filters import QUERY_MODE
@@ -172,12 +172,10 @@ async def load_event(
     window_days = int(view.attribution_window)
     explanation = await explain_event(connection, space.id, event_id, window_days, by_company=view.by_company)
     values = {"space_id": space.id, "event_id": event_id}
-    event = await fetch_one(connection.cursor(row_factory=class_row(EventDetails)), queries["event"], values)
+    event = await fetch_one(make_cursor(connection, EventDetails), queries["event"], values)
     owner = _OF_COMPANY if view.by_company and event.company_id is not None else _OF_CONTACT
     surroundings = await fetch_one(
-        connection.cursor(row_factory=class_row(Surroundings)),
-        queries["surroundings"].format(owner=owner),
-        values,
+        make_cursor(connection, Surroundings), queries["surroundings"].format(owner=owner), values
     )
     path = build_path(explanation, exclusions_in(space))
     columns = build_columns(explanation, window_title(view.attribution_window))

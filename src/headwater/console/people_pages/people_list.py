@@ -12,9 +12,8 @@ from decimal import Decimal
 import msgspec
 from msgspec import Struct
 from psycopg import AsyncConnection
-from psycopg.rows import class_row
 
-from headwater.database.queries import Queries, fetch_all
+from headwater.database.queries import Queries, fetch_all, make_cursor
 from headwater.events.accepted import SALES_EVENTS
 from headwater.events.queries import find_order
 from headwater.forwarding.platforms.identifiers import read_phone
@@ -105,24 +104,21 @@ async def search(connection: AsyncConnection, space: Space, text: str) -> Search
         "most": MOST_NAMES,
         "last_character": LAST_CHARACTER,
     }
-    cursor = connection.cursor(row_factory=class_row(CompanyRow))
-    companies = await fetch_all(cursor, queries["companies"], values)
+    companies = await fetch_all(make_cursor(connection, CompanyRow), queries["companies"], values)
     people = await fetch_people(connection, space.id, ids)
     return SearchResult(people, companies, await _fetch_order(connection, space.id, text))
 
 
 async def _fetch_order(connection: AsyncConnection, space_id: int, number: str) -> list[OrderEvent]:
     values = {"space_id": space_id, "ids": await find_order(connection, space_id, number, PER_PAGE)}
-    cursor = connection.cursor(row_factory=class_row(OrderEvent))
-    return await fetch_all(cursor, queries["events"], values)
+    return await fetch_all(make_cursor(connection, OrderEvent), queries["events"], values)
 
 
 async def fetch_people(connection: AsyncConnection, space_id: int, ids: Sequence[int]) -> list[PersonRow]:
     if not ids:
         return []
     values = {"space_id": space_id, "ids": list(ids), "sales": [*SALES_EVENTS], "most": MOST_EVENTS}
-    cursor = connection.cursor(row_factory=class_row(PersonRow))
-    return await fetch_all(cursor, queries["rows"], values)
+    return await fetch_all(make_cursor(connection, PersonRow), queries["rows"], values)
 
 
 async def _find_exact(connection: AsyncConnection, space: Space, text: str) -> list[int]:

@@ -6,7 +6,6 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass
 
 from psycopg import AsyncConnection
-from psycopg.rows import class_row
 from starlette.responses import Response
 
 from headwater.console.flash import FlashMessage
@@ -14,7 +13,7 @@ from headwater.console.report_pages.bar import SHAREABLE
 from headwater.console.report_pages.view import ReportView
 from headwater.console.visitor import SpaceVisitor
 from headwater.console.visits import PageVisit, Refusal, SentForm, SpacePages, list_form_errors
-from headwater.database.queries import Queries, fetch_all, fetch_optional
+from headwater.database.queries import Queries, fetch_all, fetch_optional, make_cursor
 from headwater.http.errors import Invalid, join_rules
 from headwater.http.inputs.parameters import Query
 from headwater.reports.query import Group
@@ -59,9 +58,8 @@ async def list_views(connection: AsyncConnection, inside: SpaceVisitor) -> list[
 
 
 async def list_member_views(connection: AsyncConnection, space_id: int, user_id: int) -> list[SavedView]:
-    cursor = connection.cursor(row_factory=class_row(SavedView))
     values = {"space_id": space_id, "user_id": user_id, "most": MOST_VIEWS}
-    return await fetch_all(cursor, queries["list"], values)
+    return await fetch_all(make_cursor(connection, SavedView), queries["list"], values)
 
 
 async def save_view(

@@ -9,14 +9,13 @@ from typing import Any
 
 from msgspec import Struct
 from psycopg import AsyncConnection
-from psycopg.rows import class_row
 from starlette.responses import Response
 
 from headwater.console.flash import FlashMessage
 from headwater.console.report_pages.bar import SHAREABLE
 from headwater.console.report_pages.saved_views import SavedView, list_member_views, read_shareable_view
 from headwater.console.visits import PageVisit, Refusal, SentForm, SpacePages, list_form_errors
-from headwater.database.queries import Queries, fetch_all, fetch_optional
+from headwater.database.queries import Queries, fetch_all, fetch_optional, make_cursor
 from headwater.http.errors import Errors, Invalid, NotFound
 from headwater.spaces.accounts.members import list_members
 from headwater.spaces.accounts.roles import Permission
@@ -59,9 +58,8 @@ class SharedPage(Struct, frozen=True):
 
 async def find_shared(connection: AsyncConnection, token: str) -> SharedPage:
     """Raise NotFound for an unknown, revoked or expired link."""
-    cursor = connection.cursor(row_factory=class_row(SharedPage))
     values = {"token_hash": hash_secret(token)}
-    shared_page = await fetch_optional(cursor, queries["find"], values)
+    shared_page = await fetch_optional(make_cursor(connection, SharedPage), queries["find"], values)
     if shared_page is None:
         raise NotFound("Page")
     return shared_page
@@ -122,9 +120,8 @@ async def _create(visit: PageVisit) -> str:
 async def _page(
     visit: PageVisit, typed: dict[str, str], secret: str | None = None, errors: Errors | None = None
 ) -> Response:
-    cursor = visit.connection.cursor(row_factory=class_row(ShareLink))
     values = {"space_id": visit.space.id, "most": MOST_LINKS}
-    links = await fetch_all(cursor, queries["list"], values)
+    links = await fetch_all(make_cursor(visit.connection, ShareLink), queries["list"], values)
     members = await list_members(visit.connection, visit.space.id)
     views = await list_member_views(visit.connection, visit.space.id, visit.user_id)
     form_values = {"name": "", "report": "", "days": USUAL_LIFETIME, "notes": ""} | typed

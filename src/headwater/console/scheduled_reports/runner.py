@@ -8,7 +8,6 @@ from uuid import UUID, uuid4
 
 from msgspec import Struct
 from psycopg import AsyncConnection
-from psycopg.rows import class_row
 
 from headwater.alerts.notifications.channels import fetch_target
 from headwater.alerts.notifications.messages import add_message
@@ -17,7 +16,7 @@ from headwater.alerts.notifications.watcher import WatcherDuty
 from headwater.console.scheduled_reports.content import make_notice
 from headwater.console.scheduled_reports.scheduled_reports import ScheduledReport, due_spaces, queries
 from headwater.database.pool import Database
-from headwater.database.queries import fetch_optional
+from headwater.database.queries import fetch_optional, make_cursor
 from headwater.http.errors import Invalid, join_rules
 from headwater.reports.engine.report_reader import CONNECTION_SECONDS
 from headwater.reports.query import ReportRefused
@@ -65,9 +64,8 @@ class ReportRunner:
 async def _claim(
     connection: AsyncConnection, space_id: int, current_time: datetime, lease: UUID
 ) -> ScheduledReport | None:
-    cursor = connection.cursor(row_factory=class_row(ScheduledReport))
     values = {"space_id": space_id, "now": current_time, "lease": lease}
-    return await fetch_optional(cursor, queries["claim"], values)
+    return await fetch_optional(make_cursor(connection, ScheduledReport), queries["claim"], values)
 
 
 class _Outcome(Struct, frozen=True):

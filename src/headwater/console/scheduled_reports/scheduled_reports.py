@@ -9,12 +9,11 @@ from zoneinfo import ZoneInfo
 
 from msgspec import Struct
 from psycopg import AsyncConnection
-from psycopg.rows import class_row
 
 from headwater.console.report_pages.saved_views import find_broken_sharing_rules, read_shareable_view
 from headwater.console.scheduled_reports.schedule import Cadence, Schedule
 from headwater.database.jobs.due_spaces import DueSpaces
-from headwater.database.queries import Queries, fetch_all, fetch_optional
+from headwater.database.queries import Queries, fetch_all, fetch_optional, make_cursor
 from headwater.http.errors import Invalid, NotFound
 from headwater.spaces.models import Space
 
@@ -84,8 +83,11 @@ class NewReport(Struct, frozen=True):
 
 
 async def list_reports(connection: AsyncConnection, space_id: int) -> list[ScheduledReport]:
-    cursor = connection.cursor(row_factory=class_row(ScheduledReport))
-    return await fetch_all(cursor, queries["list"], {"space_id": space_id, "most": MOST_REPORTS})
+    return await fetch_all(
+        make_cursor(connection, ScheduledReport),
+        queries["list"],
+        {"space_id": space_id, "most": MOST_REPORTS},
+    )
 
 
 async def fetch_report(connection: AsyncConnection, space_id: int, report_id: int) -> ScheduledReport:

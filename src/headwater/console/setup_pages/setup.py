@@ -10,7 +10,6 @@ from typing import Any
 
 from msgspec import Struct
 from psycopg import AsyncConnection
-from psycopg.rows import class_row
 from starlette.responses import Response
 
 from headwater.alerts.quality.setup import SHARE_DAYS, read_setup
@@ -19,7 +18,7 @@ from headwater.console.setup_pages.remedies import find_alert_page, get_advice
 from headwater.console.site_pages.site import describe_installation
 from headwater.console.tables import write_missing
 from headwater.console.visits import PageVisit, SpacePages
-from headwater.database.queries import Queries, fetch_all, fetch_one
+from headwater.database.queries import Queries, fetch_all, fetch_one, make_cursor
 from headwater.http.inputs.timerange import whole_days
 from headwater.intake.protocols.ignored import list_ignored
 from headwater.operations.backups.records import OLD, fetch_latest
@@ -116,15 +115,16 @@ async def read_days(connection: AsyncConnection, space: Space) -> list[Day]:
         "ends": [time.end for time in times],
         "most": MOST_COUNTED + 1,
     }
-    cursor = connection.cursor(row_factory=class_row(Day))
-    return await fetch_all(cursor, queries["days"], values)
+    return await fetch_all(make_cursor(connection, Day), queries["days"], values)
 
 
 async def read_latest(connection: AsyncConnection, space_id: int) -> list[Event]:
-    cursor = connection.cursor(row_factory=class_row(Event))
-    return await fetch_all(cursor, queries["latest"], {"space_id": space_id})
+    return await fetch_all(make_cursor(connection, Event), queries["latest"], {"space_id": space_id})
 
 
 async def read_status(connection: AsyncConnection, space_id: int) -> SpaceStatus:
-    cursor = connection.cursor(row_factory=class_row(SpaceStatus))
-    return await fetch_one(cursor, queries["state"], {"space_id": space_id, "most": MOST_COUNTED + 1})
+    return await fetch_one(
+        make_cursor(connection, SpaceStatus),
+        queries["state"],
+        {"space_id": space_id, "most": MOST_COUNTED + 1},
+    )

@@ -7,9 +7,8 @@ from datetime import datetime
 
 from msgspec import Struct
 from psycopg import AsyncConnection
-from psycopg.rows import class_row
 
-from headwater.database.queries import Queries, fetch_all
+from headwater.database.queries import Queries, fetch_all, make_cursor
 from headwater.spaces.sites.origins import is_among
 from headwater.spaces.sites.sites import Site
 
@@ -42,9 +41,8 @@ class SiteActivity(Struct, frozen=True):
 async def read_activity(
     connection: AsyncConnection, space_id: int, sites: Sequence[Site]
 ) -> dict[int, SiteActivity]:
-    cursor = connection.cursor(row_factory=class_row(_Seen))
     values = {"space_id": space_id, "most": MOST_VIEWS, "most_origins": MOST_ORIGINS}
-    rows = await fetch_all(cursor, queries["seen"], values)
+    rows = await fetch_all(make_cursor(connection, _Seen), queries["seen"], values)
     is_all = sum(row.looked_at for row in rows) < MOST_VIEWS and len(rows) < MOST_ORIGINS
     return {site.id: _activity(site, rows, is_all=is_all) for site in sites}
 

@@ -9,7 +9,6 @@ from typing import Any
 from uuid import uuid4
 
 from psycopg import AsyncConnection, Connection
-from psycopg.rows import class_row
 from psycopg.sql import SQL
 from psycopg.types.json import Json
 
@@ -17,7 +16,7 @@ from headwater.base.storage import Storage
 from headwater.base.telemetry.counters import make_counter
 from headwater.database.jobs.backoff import climb
 from headwater.database.jobs.lease import LEASE
-from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
+from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional, make_cursor
 from headwater.http.errors import Conflict, require_found
 from headwater.intake.imports.formats.dialects import Dialect, FileSurvey
 from headwater.intake.imports.importer import Progress, forget_progress, make_progress_key
@@ -86,27 +85,27 @@ async def remove_job(connection: AsyncConnection, space_id: int, job_id: int) ->
 
 async def list_jobs(connection: AsyncConnection, space_id: int, limit: int) -> list[ImportJob]:
     """Return the latest first."""
-    cursor = connection.cursor(row_factory=class_row(ImportJob))
     query = queries["list"].format(only=SQL("true"))
-    return await fetch_all(cursor, query, {"space_id": space_id, "limit": limit})
+    return await fetch_all(make_cursor(connection, ImportJob), query, {"space_id": space_id, "limit": limit})
 
 
 async def list_watched_jobs(
     connection: AsyncConnection, space_id: int, watched_file_id: int, limit: int
 ) -> list[ImportJob]:
     """Return the latest imports of a watched file first."""
-    cursor = connection.cursor(row_factory=class_row(ImportJob))
     query = queries["list"].format(only=SQL("x.watched_file_id = %(watched_file_id)s"))
     values = {"space_id": space_id, "watched_file_id": watched_file_id, "limit": limit}
-    return await fetch_all(cursor, query, values)
+    return await fetch_all(make_cursor(connection, ImportJob), query, values)
 
 
 async def fetch_job(connection: AsyncConnection, space_id: int, job_id: int) -> ImportJob:
     """Raise NotFound if missing."""
-    cursor = connection.cursor(row_factory=class_row(ImportJob))
     query = queries["list"].format(only=SQL("x.id = %(id)s"))
     return require_found(
-        await fetch_optional(cursor, query, {"space_id": space_id, "id": job_id, "limit": 1}), "Import"
+        await fetch_optional(
+            make_cursor(connection, ImportJob), query, {"space_id": space_id, "id": job_id, "limit": 1}
+        ),
+        "Import",
     )
 
 
@@ -141,8 +140,9 @@ async def _change(connection: AsyncConnection, statement: str, values: dict[str,
 
 async def fetch_former(connection: AsyncConnection, space_id: int, job: ImportJob) -> Progress | None:
     """Return the progress of an earlier import of the same file and settings."""
-    cursor = connection.cursor(row_factory=class_row(Progress))
-    return await fetch_optional(cursor, queries["progress"], _make_progress_key(space_id, job))
+    return await fetch_optional(
+        make_cursor(connection, Progress), queries["progress"], _make_progress_key(space_id, job)
+    )
 
 
 async def forget_former(connection: AsyncConnection, space_id: int, job: ImportJob) -> None:
@@ -162,9 +162,8 @@ async def list_refused(
     connection: AsyncConnection, space_id: int, job_id: int, limit: int, after: int = 0
 ) -> list[RefusedRow]:
     """Return refused rows after a row number, in file order."""
-    cursor = connection.cursor(row_factory=class_row(RefusedRow))
     values = {"space_id": space_id, "id": job_id, "limit": limit, "after": after}
-    return await fetch_all(cursor, queries["refused"], values)
+    return await fetch_all(make_cursor(connection, RefusedRow), queries["refused"], values)
 
 
 async def count_reasons(connection: AsyncConnection, space_id: int, job_id: int) -> list[tuple[str, int]]:
@@ -189,8 +188,7 @@ def claim_next(connection: Connection[Any]) -> ClaimedImport | None:
             "exhausted": "The import was interrupted every time.",
             **WAITS,
         }
-        cursor = connection.cursor(row_factory=class_row(ClaimedImport))
-        job = cursor.execute(queries["claim"], values).fetchone()
+        job = make_cursor(connection, ClaimedImport).execute(queries["claim"], values).fetchone()
         if job is not None and job.status != "failed":
             return job
     return None

@@ -8,10 +8,9 @@ from datetime import datetime
 from typing import Any
 
 from psycopg import AsyncConnection, Connection
-from psycopg.rows import class_row
 
 from headwater.database.bulk_values import rows
-from headwater.database.queries import Queries, fetch_all
+from headwater.database.queries import Queries, fetch_all, make_cursor
 from headwater.http.inputs.pagination import Page, Position, make_page, to_key
 from headwater.intake.inbox.queue import spaces_with_rows
 from headwater.intake.inbox.rows import Rejection
@@ -48,7 +47,7 @@ def list_rejected(connection: Connection[Any], limit: int = 1000) -> list[Reject
     """Return the oldest `limit` rows of every Space."""
     items: list[RejectedItem] = []
     for space_id in spaces_with_rows(connection, "rejected"):
-        cursor = connection.cursor(row_factory=class_row(RejectedItem))
+        cursor = make_cursor(connection, RejectedItem)
         cursor.execute(queries["list"], {"space_id": space_id, "limit": limit})
         items += cursor.fetchall()
     return items

@@ -8,10 +8,9 @@ from typing import Any
 
 from msgspec import Struct
 from psycopg import AsyncConnection, Connection
-from psycopg.rows import class_row
 
 from headwater.database.bulk_values import rows
-from headwater.database.queries import Queries, fetch_all
+from headwater.database.queries import Queries, fetch_all, make_cursor
 from headwater.people.contacts.batch_store import Profiles
 from headwater.people.contacts.lookup import resolve
 from headwater.people.identity.directory import EMAIL, TRK_TOKEN, Merge
@@ -73,6 +72,5 @@ async def list_merges(
     values = {"space_id": space_id, "contact_id": contact_id, "limit": limit}
     if contact_id is not None:
         await resolve(connection, space_id, contact_id)
-    cursor = connection.cursor(row_factory=class_row(LoggedMerge))
     statement = "list" if contact_id is None else "list_of_contact"
-    return await fetch_all(cursor, queries[statement], values)
+    return await fetch_all(make_cursor(connection, LoggedMerge), queries[statement], values)

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 
 from msgspec import Struct
 from psycopg import AsyncConnection
-from psycopg.rows import class_row
 
 from headwater.attribution.history.revisions import DRAW_REVISION
 from headwater.database.bulk_values import rows
-from headwater.database.queries import Queries, fetch_all, fetch_one
+from headwater.database.queries import Queries, fetch_all, fetch_one, make_cursor
 from headwater.events.browsing.batch_store import divide_visits
 from headwater.http.errors import Conflict
 from headwater.intake.merging.merge_tree import (
@@ -86,9 +85,8 @@ async def unmerge(connection: AsyncConnection, space_id: int, contact_id: int) -
 
 
 async def _load(connection: AsyncConnection, space_id: int, contact_id: int, survivor_id: int) -> UnmergeWork:
-    cursor = connection.cursor(row_factory=class_row(MergeInForce))
     values = {"space_id": space_id, "survivor_id": survivor_id}
-    tree = MergeTree(await fetch_all(cursor, queries["family"], values))
+    tree = MergeTree(await fetch_all(make_cursor(connection, MergeInForce), queries["family"], values))
     contact_ids = tree.concerned(contact_id)
     contact_rows = await fetch_contact_rows(connection, space_id, contact_ids)
     directory, companies = Directory(0, 0), Companies()

@@ -10,12 +10,11 @@ from uuid import UUID, uuid4
 
 from msgspec import Struct
 from psycopg import AsyncConnection, Connection
-from psycopg.rows import class_row
 
 from headwater.database.jobs.backoff import climb
 from headwater.database.jobs.due_tasks import RETRY_SECONDS, AccountKey, next_turn
 from headwater.database.jobs.lease import LEASE, LeaseLostError
-from headwater.database.queries import Queries, fetch_all, fetch_optional
+from headwater.database.queries import Queries, fetch_all, fetch_optional, make_cursor
 from headwater.intake.watched.faults import HELD_FAULTS, FetchError
 
 queries = Queries(__name__, "leases.sql")
@@ -61,8 +60,9 @@ async def take_lease(
 ) -> tuple[FileLease, LeasedFile] | None:
     """Return None if leased, not due or not active."""
     lease = FileLease(key, uuid4())
-    cursor = connection.cursor(row_factory=class_row(LeasedFile))
-    leased_file = await fetch_optional(cursor, queries["take"], {**lease.values(), "now": current_time})
+    leased_file = await fetch_optional(
+        make_cursor(connection, LeasedFile), queries["take"], {**lease.values(), "now": current_time}
+    )
     return None if leased_file is None else (lease, leased_file)
 
 

@@ -7,11 +7,10 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct, field
 from psycopg import AsyncConnection
-from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
 from headwater.database.jobs.due_tasks import AccountKey
-from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
+from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional, make_cursor
 from headwater.http.answers import Moment
 from headwater.http.errors import Invalid, NotFound, require_found
 from headwater.intake.imports.kinds import KINDS
@@ -164,9 +163,8 @@ async def _lock(connection: AsyncConnection, row: AccountKey, key: bytes) -> Wat
 async def _read(
     connection: AsyncConnection, space_id: int, watched_file_id: int | None
 ) -> list[WatchedFileRow]:
-    cursor = connection.cursor(row_factory=class_row(WatchedFileRow))
     bound = {"space_id": space_id, "watched_file_id": watched_file_id}
-    return await fetch_all(cursor, queries["list"], bound)
+    return await fetch_all(make_cursor(connection, WatchedFileRow), queries["list"], bound)
 
 
 async def _put_secrets(

@@ -14,11 +14,10 @@ from typing import Any
 
 import msgspec
 from psycopg import AsyncConnection
-from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
 from headwater.base.masking import Mask
-from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
+from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional, make_cursor
 from headwater.http.errors import Conflict, NotFound, require_found
 from headwater.intake.inbox.accepted_rows import NewRow, append
 from headwater.intake.webhooks.drafts import Draft, make_draft
@@ -140,9 +139,8 @@ async def list_deliveries(
     await fetch_space(connection, space_id)
     if webhook_id is not None:
         await fetch_webhook(connection, space_id, webhook_id)
-    cursor = connection.cursor(row_factory=class_row(Delivery))
     values = {"space_id": space_id, "webhook_id": webhook_id, "limit": limit}
-    return await fetch_all(cursor, queries["list"], values)
+    return await fetch_all(make_cursor(connection, Delivery), queries["list"], values)
 
 
 async def replay_delivery(
@@ -154,7 +152,7 @@ async def replay_delivery(
     NotFound, and Conflict without a stored body.
     """
     await fetch_space(connection, space_id)
-    cursor = connection.cursor(row_factory=class_row(Delivery))
+    cursor = make_cursor(connection, Delivery)
     await cursor.execute(queries["hold"], {"space_id": space_id, "id": delivery_id})
     delivery = require_found(await cursor.fetchone(), "Delivery")
     if delivery.body is None:
@@ -197,9 +195,8 @@ async def replay_failed(connection: AsyncConnection, space_id: int, webhook_id: 
 async def summarize_deliveries(
     connection: AsyncConnection, space_id: int, webhook_ids: Sequence[int]
 ) -> dict[int, DeliverySummary]:
-    cursor = connection.cursor(row_factory=class_row(DeliverySummary))
     values = {"space_id": space_id, "webhook_ids": [*webhook_ids]}
-    rows = await fetch_all(cursor, queries["summarize"], values)
+    rows = await fetch_all(make_cursor(connection, DeliverySummary), queries["summarize"], values)
     return {row.webhook_id: row for row in rows}
 
 
@@ -207,9 +204,10 @@ async def fetch_delivery(
     connection: AsyncConnection, space_id: int, webhook_id: int, delivery_id: int
 ) -> Delivery:
     """Raise NotFound if missing."""
-    cursor = connection.cursor(row_factory=class_row(Delivery))
     values = {"space_id": space_id, "webhook_id": webhook_id, "id": delivery_id}
-    return require_found(await fetch_optional(cursor, queries["fetch"], values), "Delivery")
+    return require_found(
+        await fetch_optional(make_cursor(connection, Delivery), queries["fetch"], values), "Delivery"
+    )
 
 
 def _find_key(outcome: WebhookOutcome) -> str | None:

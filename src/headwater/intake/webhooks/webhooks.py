@@ -9,10 +9,10 @@ from typing import Any
 
 from msgspec import Struct
 from psycopg import AsyncConnection
-from psycopg.rows import class_row, dict_row
+from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
-from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
+from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional, make_cursor
 from headwater.events.accepted import EVENT_NAMES
 from headwater.http.errors import NotFound
 from headwater.intake.webhooks.models import ReadContext, Webhook, WebhookSettings
@@ -88,8 +88,7 @@ async def list_webhooks(
 
 async def list_webhook_names(connection: AsyncConnection, space_id: int) -> list[WebhookName]:
     """Include revoked webhooks, oldest first."""
-    cursor = connection.cursor(row_factory=class_row(WebhookName))
-    return await fetch_all(cursor, queries["names"], {"space_id": space_id})
+    return await fetch_all(make_cursor(connection, WebhookName), queries["names"], {"space_id": space_id})
 
 
 async def fetch_webhook(connection: AsyncConnection, space_id: int, webhook_id: int) -> Webhook:

@@ -8,9 +8,8 @@ from uuid import UUID
 
 from msgspec import Struct
 from psycopg import AsyncConnection, Connection
-from psycopg.rows import class_row
 
-from headwater.database.queries import Queries, fetch_optional
+from headwater.database.queries import Queries, fetch_optional, make_cursor
 from headwater.operations.backups.manifest import Manifest
 
 queries = Queries(__name__, "backups.sql")
@@ -56,13 +55,11 @@ def forget_backups(connection: Connection[Any], ids: list[UUID]) -> None:
 
 
 async def list_backups(connection: AsyncConnection, limit: int) -> list[Backup]:
-    cursor = connection.cursor(row_factory=class_row(Backup))
-    return await (await cursor.execute(queries["list"], {"limit": limit})).fetchall()
+    return await (await make_cursor(connection, Backup).execute(queries["list"], {"limit": limit})).fetchall()
 
 
 async def fetch_latest(connection: AsyncConnection) -> LatestBackup | None:
-    cursor = connection.cursor(row_factory=class_row(LatestBackup))
-    return await fetch_optional(cursor, queries["latest"], {"old": OLD})
+    return await fetch_optional(make_cursor(connection, LatestBackup), queries["latest"], {"old": OLD})
 
 
 def fetch_latest_folder(connection: Connection[Any]) -> Path | None:

@@ -10,10 +10,9 @@ from typing import Any
 
 from msgspec import Struct, field
 from psycopg import AsyncConnection
-from psycopg.rows import class_row
 
 from headwater.console.report_pages.charts.charts import WIDTH, digits
-from headwater.database.queries import Queries, fetch_all, fetch_optional
+from headwater.database.queries import Queries, fetch_all, fetch_optional, make_cursor
 from headwater.http.errors import Errors, Invalid, NotFound
 from headwater.spaces.accounts.members import list_members
 
@@ -62,9 +61,8 @@ async def read_chart_notes(
     """Return notes from `first` to `last`, with marks for time buckets beginning on the days `steps`; hourly
     charts have no marks.
     """
-    cursor = connection.cursor(row_factory=class_row(ChartNote))
     values = {"space_id": space_id, "first": first, "last": last, "most": MOST_MARKED + 1, "left_out": 0}
-    period_notes = await fetch_all(cursor, queries["list"], values)
+    period_notes = await fetch_all(make_cursor(connection, ChartNote), queries["list"], values)
     notes = period_notes[:MOST_MARKED][::-1]
     if not notes:
         return ChartNotes()
@@ -102,7 +100,6 @@ async def read_authors(connection: AsyncConnection, space_id: int) -> dict[int, 
 
 async def list_notes(connection: AsyncConnection, space_id: int, page: int) -> list[ChartNote]:
     """Return the latest day first, plus one note if another page follows."""
-    cursor = connection.cursor(row_factory=class_row(ChartNote))
     values = {
         "space_id": space_id,
         "first": FIRST_DAY,
@@ -110,14 +107,13 @@ async def list_notes(connection: AsyncConnection, space_id: int, page: int) -> l
         "most": MOST_LISTED + 1,
         "left_out": MOST_LISTED * (page - 1),
     }
-    return await fetch_all(cursor, queries["list"], values)
+    return await fetch_all(make_cursor(connection, ChartNote), queries["list"], values)
 
 
 async def fetch_note(connection: AsyncConnection, space_id: int, note_id: int) -> ChartNote:
     """Raise NotFound if missing."""
-    cursor = connection.cursor(row_factory=class_row(ChartNote))
     values = {"space_id": space_id, "id": note_id}
-    note = await fetch_optional(cursor, queries["fetch"], values)
+    note = await fetch_optional(make_cursor(connection, ChartNote), queries["fetch"], values)
     if note is None:
         raise NotFound("Page")
     return note
