@@ -19,6 +19,7 @@ from headwater.base.egress.client import Egress
 from headwater.base.egress.models import EgressRequest, EgressResponse
 from headwater.database.pool import Database
 from headwater.forwarding.deliveries import delivery_loop, verdicts
+from headwater.forwarding.deliveries.changes import remove_destination
 from headwater.forwarding.deliveries.delivery_loop import DeliveryServices
 from headwater.forwarding.deliveries.forwarder import Forwarder
 from headwater.forwarding.destinations.credentials import seal_secrets
@@ -164,6 +165,15 @@ class Sending:
             " WHERE space_id = %s AND id = %s",
             (sealed_secrets, self.space_id, destination),
         )
+
+    def remove_destination(self, destination: int) -> None:
+        """Remove it as the API does."""
+
+        async def remove() -> None:
+            async with await psycopg.AsyncConnection.connect(self.database_url) as connection:
+                await remove_destination(connection, self.space_id, destination)
+
+        asyncio.run(remove())
 
     def event(self, email: str | None = None, **columns: Any) -> int:
         """Store an event from a minute ago, by a new contact with this e-mail address."""

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import psycopg
 import pytest
 
-from headwater.forwarding.deliveries.changes import remove_destination
 from tests.deliveries.staging import Sending
 from tests.support.fake_platform import Answer, FakePlatform
 from tests.support.lock_waits import is_waited_for
@@ -138,11 +136,7 @@ def test_destination_removed_during_the_call(
     )
 
     def remove(_: object) -> Answer:
-        async def run() -> None:
-            async with await psycopg.AsyncConnection.connect(sending.database_url) as connection:
-                await remove_destination(connection, sending.space_id, destination)
-
-        asyncio.run(run())
+        sending.remove_destination(destination)
         return Answer(200 if is_accepted else 400)
 
     platform.append(remove)

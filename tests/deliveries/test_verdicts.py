@@ -14,7 +14,6 @@ import pytest
 
 from headwater.database.jobs.lease import LeaseLostError
 from headwater.forwarding.deliveries import delivery_log, verdicts
-from headwater.forwarding.deliveries.changes import remove_destination
 from headwater.forwarding.deliveries.delivery_log import ReplayRequest
 from headwater.forwarding.platforms.google import Google
 from tests.deliveries.staging import Sending
@@ -393,23 +392,13 @@ def test_a_destination_that_does_not_send_does_not_ask(
     assert sending.read_delivery(delivery, "status") == "counted"
 
 
-def remove(sending: Sending, destination: int) -> None:
-    async def run() -> None:
-        async with await psycopg.AsyncConnection.connect(sending.database_url) as connection:
-            await remove_destination(connection, sending.space_id, destination)
-
-    asyncio.run(run())
-
-
-def test_a_removed_destination_is_forgotten(sending: Sending, google: Verdicts) -> None:
+@pytest.mark.parametrize("is_asking", [False, True])
+def test_a_removed_destination_is_forgotten(sending: Sending, google: Verdicts, is_asking: bool) -> None:
+    """Also if it is removed while Google answers to send the event again."""
     (delivery,) = send(sending, "purchase")
-    remove(sending, sending.read_delivery(delivery, "destination_id"))
-    assert (open_requests(sending), google.requested_ids) == ([], [])
-
-
-def test_a_destination_removed_meanwhile_retries_nothing(sending: Sending, google: Verdicts) -> None:
     google.answers = [[group("FAILED", error("TOO_RECENT_CLICK", 0))]]
-    (delivery,) = send(sending, "purchase")
-    google.meanwhile = lambda: remove(sending, sending.read_delivery(delivery, "destination_id"))
+    google.meanwhile = lambda: sending.remove_destination(sending.read_delivery(delivery, "destination_id"))
+    if not is_asking:
+        google.meanwhile()
     later(sending)
-    assert (results(sending, [delivery]), open_requests(sending)) == ([("delivered", None)], [])
+    assert results(sending, [delivery]) + open_requests(sending) == [("delivered", None)]
