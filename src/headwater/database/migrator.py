@@ -218,14 +218,9 @@ def _apply(connection: psycopg.Connection, migration: Migration) -> None:
         for statement in split_statements(migration.sql):
             connection.execute(SQL(cast("LiteralString", statement)))
         connection.execute(
-            "INSERT INTO migrations (name, checksum) VALUES (%s, %s)",
-            (migration.name, _checksum(migration.sql)),
+            "INSERT INTO migrations (name, checksum, unused_since) VALUES (%s, %s, %s)",
+            (migration.name, _checksum(migration.sql), migration.unused_since),
         )
-        if migration.unused_since is not None:
-            connection.execute(
-                "UPDATE migrations SET unused_since = %s WHERE name = %s",
-                (migration.unused_since, migration.name),
-            )
 
 
 def split_statements(sql: str) -> list[str]:

@@ -66,15 +66,6 @@ class EventKind(IntEnum):
 
 TOUCH_COLUMNS = (Column.TOUCH_SECONDS, Column.SOURCES, Column.TAG_SETS)
 EVENT_COLUMNS = tuple(column for column in Column if column not in TOUCH_COLUMNS)
-ON_PATHS = frozenset(Column) - {
-    Column.EVENT_IDS,
-    Column.CONTACTS,
-    Column.COMPANIES,
-    Column.NAMES,
-    Column.SECONDS,
-    Column.AMOUNTS,
-    Column.KINDS,
-}
 OLDER_COLUMNS = {
     1: Column.OLDER_1,
     7: Column.OLDER_7,
@@ -84,6 +75,7 @@ OLDER_COLUMNS = {
     90: Column.OLDER_90,
 }
 """By days of the window."""
+ON_PATHS = frozenset({Column.STARTS, Column.LENGTHS, *OLDER_COLUMNS.values(), *TOUCH_COLUMNS})
 
 
 # Two purchases of one contact and one of another, with their touches:
