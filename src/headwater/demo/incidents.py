@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import asyncio
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 from psycopg import AsyncConnection
 
@@ -23,19 +22,24 @@ HISTORY = timedelta(days=21)
 NO_TAG = (timedelta(days=20), timedelta(days=16))
 """Start and end of the time without visits, before now."""
 NO_ADS = timedelta(days=4)
-"""The last click on a Google ad, before now."""
+"""The last click on a Google ad, before now: since then these visitors find the shop by search."""
 FILLING = timedelta(hours=1)
 """A new Space is checked first within this time."""
 
 
 def visits_seen(visits: list[Payload], current_time: datetime) -> list[Payload]:
-    return [visit for visit in visits if not _is_lost(visit, current_time)]
+    """Return the visits that are reported, those without the paused ads as searches."""
+    ages = [(visit, current_time - datetime.fromisoformat(visit["occurred_at"])) for visit in visits]
+    return [
+        _search(visit) if "gclid=" in visit["url"] and age < NO_ADS else visit
+        for visit, age in ages
+        if not NO_TAG[1] < age < NO_TAG[0]
+    ]
 
 
-def _is_lost(visit: dict[str, Any], current_time: datetime) -> bool:
-    age = current_time - datetime.fromisoformat(visit["occurred_at"])
-    is_google = "gclid=" in visit["url"]
-    return NO_TAG[1] < age < NO_TAG[0] or (is_google and age < NO_ADS)
+def _search(visit: Payload) -> Payload:
+    """Let a visitor who clicked on an ad find the page in the results below it."""
+    return {**visit, "url": visit["url"].partition("?")[0], "referrer": "https://www.google.com/"}
 
 
 async def begin_alerts(connection: AsyncConnection, space: Space) -> None:
