@@ -1,5 +1,5 @@
-"""Incidents of the first sample Space: a time without the tag, and paused ads. Alerts find them by evaluating
-every hour of the past three weeks.
+"""Incidents of the first sample Space: a time without the tag, and ads without click ids. Alerts find them by
+evaluating every hour of the past three weeks.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from headwater.spaces.models import Space
 HISTORY = timedelta(days=21)
 NO_TAG = (timedelta(days=20), timedelta(days=16))
 """Start and end of the time without visits, before now."""
-NO_ADS = timedelta(days=4)
-"""The last click on a Google ad, before now: since then these visitors find the shop by search."""
+NO_CLICK_IDS = timedelta(days=4)
+"""Since then, before now, a redirect removes the parameters of Google's ads."""
 FILLING = timedelta(hours=1)
 """A new Space is checked first within this time."""
 
 
 def visits_seen(visits: list[Payload], current_time: datetime) -> list[Payload]:
-    """Return the visits that are reported, those without the paused ads as searches."""
+    """Return the visits that pages report."""
     ages = [(visit, current_time - datetime.fromisoformat(visit["occurred_at"])) for visit in visits]
     return [
-        _search(visit) if "gclid=" in visit["url"] and age < NO_ADS else visit
+        _redirect(visit) if "gclid=" in visit["url"] and age < NO_CLICK_IDS else visit
         for visit, age in ages
         if not NO_TAG[1] < age < NO_TAG[0]
     ]
 
 
-def _search(visit: Payload) -> Payload:
-    """Let a visitor who clicked on an ad find the page in the results below it."""
+def _redirect(visit: Payload) -> Payload:
+    """Return a click on an ad as it looks without its parameters, like one on a search result."""
     return {**visit, "url": visit["url"].partition("?")[0], "referrer": "https://www.google.com/"}
 
 
