@@ -78,7 +78,7 @@ def read(body: bytes) -> list[tuple[str, bytes]]:
         with suppress(Invalid):
             item = accept_item(raw, browser(report), SITE, NOW)
             assert item.sender is Sender.BROWSER  # a signature can't be guessed
-            rows.append((item.kind, item.row))
+            rows.append((item.kind, item.payload))
     return rows
 
 
