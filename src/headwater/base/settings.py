@@ -266,28 +266,17 @@ def _networks(text: str) -> tuple[IPv4Network | IPv6Network, ...]:
     return tuple(ip_network(network.strip()) for network in text.split(",") if network.strip())
 
 
-def _count(text: str) -> int:
-    if not re.fullmatch("[0-9]{1,9}", text, re.ASCII) or int(text) < 1:
-        raise ValueError("must be a whole number from 1 to 999999999")
-    return int(text)
+def _whole_number(least: int, most: int, unit: str = "") -> Callable[[str], int]:
+    def read(text: str) -> int:
+        if not re.fullmatch("[0-9]{1,9}", text, re.ASCII) or not least <= int(text) <= most:
+            raise ValueError(f"must be a whole number{unit} from {least} to {most}")
+        return int(text)
 
-
-def _days(text: str) -> int:
-    if not re.fullmatch("[0-9]{1,5}", text, re.ASCII) or not 1 <= int(text) <= MAX_DAYS:
-        raise ValueError(f"must be a whole number of days from 1 to {MAX_DAYS}")
-    return int(text)
-
-
-def _memory(text: str) -> int:
-    if not re.fullmatch("[0-9]{1,6}", text, re.ASCII):
-        raise ValueError("must be a whole number of megabytes from 0 to 999999")
-    return int(text)
+    return read
 
 
 def _yes_or_no(text: str) -> bool:
-    if text.lower() not in ("true", "false"):
-        raise ValueError("must be true or false")
-    return text.lower() == "true"
+    return _word("true", "false")(text) == "true"
 
 
 def _hosts(text: str, form: re.Pattern[str] = _FULL_NAME, noun: str = "host name") -> tuple[str, ...]:
@@ -334,22 +323,13 @@ def _headers(text: str) -> dict[str, str]:
     return headers
 
 
-def _connections(text: str) -> int:
-    if not re.fullmatch("[1-9][0-9]{0,5}", text, re.ASCII):
-        raise ValueError("must be a whole number from 1 to 999999")
-    return int(text)
+def _word(*words: str) -> Callable[[str], str]:
+    def read(text: str) -> str:
+        if text.lower() not in words:
+            raise ValueError(f"must be {', '.join(words[:-1])} or {words[-1]}")
+        return text.lower()
 
-
-def _log_level(text: str) -> str:
-    if text.lower() not in ("debug", "info", "warning", "error"):
-        raise ValueError("must be debug, info, warning or error")
-    return text.lower()
-
-
-def _log_format(text: str) -> str:
-    if text.lower() not in FORMATS:
-        raise ValueError("must be auto, text or json")
-    return text.lower()
+    return read
 
 
 READERS = {
@@ -369,9 +349,9 @@ READERS = {
     "tracker_endpoint": _path,
     "hosted_clients": _yes_or_no,
     "assistant_hosts": _hosts,
-    "merge_alert": _count,
-    "max_upload_mb": _count,
-    "report_memory_mb": _memory,
+    "merge_alert": _whole_number(1, 999_999_999),
+    "max_upload_mb": _whole_number(1, 999_999_999),
+    "report_memory_mb": _whole_number(0, 999_999, " of megabytes"),
     "fetch_rates": _yes_or_no,
     "rates_url": _base_url,
     "smtp_url": _smtp_url,
@@ -379,11 +359,11 @@ READERS = {
     "notify_hosts": _private_hosts,
     "sso_hosts": _private_hosts,
     "require_second_factor": _yes_or_no,
-    "audit_days": _days,
+    "audit_days": _whole_number(1, MAX_DAYS, " of days"),
     "audit_syslog": _syslog_url,
     "audit_otlp_url": _otlp_url,
     "audit_otlp_headers": _headers,
-    "max_connections": _connections,
-    "log_level": _log_level,
-    "log_format": _log_format,
+    "max_connections": _whole_number(1, 999_999),
+    "log_level": _word("debug", "info", "warning", "error"),
+    "log_format": _word(*FORMATS),
 }
