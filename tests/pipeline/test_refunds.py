@@ -227,6 +227,20 @@ def test_foreign_money(stage: Stage) -> None:
     assert amounts(stage) == [-50, 50]
 
 
+@pytest.mark.parametrize("currency", [None, "USD"])
+def test_a_refund_keeps_the_currency_of_its_order_when_the_space_s_changes(
+    stage: Stage, currency: str | None
+) -> None:
+    """Otherwise a refund of 15 dollars would become one of 15 euros."""
+    stage.run(order(currency="USD"), back(make_refund("r1", "15"), currency=currency))
+    stage.connection.execute("UPDATE spaces SET currency = 'EUR' WHERE id = %s", (stage.space_id,))
+    stage.run(back(make_refund("r2", "5"), currency=currency))
+    rows = stage.rows("events", "amount", "currency")
+    assert sorted((float(amount), currency) for amount, currency in rows) == [
+        (-15, "USD"), (-5, "USD"), (50, "USD"),
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize("limit", [1, 2, 10])
 @pytest.mark.parametrize("arrival", list(permutations(range(4))))
 def test_a_refund_without_a_currency_is_in_the_order_s(

@@ -89,10 +89,17 @@ def add_reports(reports: Iterable[RefundReport], new: Iterable[RefundReport]) ->
     return list(reports_by_item.values())
 
 
-def set_order_currency(items: Iterable[Money], order_currency: str | None) -> list[Money]:
-    """Set the currency of reports or refunds without one, once the order is known."""
+def set_order_currency(
+    items: Iterable[Money], order_currency: str | None, space_currency: str
+) -> list[Money]:
+    """Give reports or refunds the currency as the order has it, also if it has none. So both keep their
+    currency, or follow the Space's, when the Space's changes.
+    """
+    same_currencies = {OF_ORDER, order_currency}
+    if order_currency in {None, space_currency}:
+        same_currencies |= {None, space_currency}
     return [
-        msgspec.structs.replace(item, currency=order_currency) if item.currency == OF_ORDER else item
+        msgspec.structs.replace(item, currency=order_currency) if item.currency in same_currencies else item
         for item in items
     ]
 

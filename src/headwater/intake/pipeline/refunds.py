@@ -125,7 +125,7 @@ def _list_batch_orders(batch: Batch) -> Iterator[KnownOrder]:
             is_stored=False,
             contact=item.contact,
             event_name=event.event_name,
-            money=_make_money(batch, Decimal(event.amount) if event.amount else None, event.currency),
+            money=OrderMoney(Decimal(event.amount) if event.amount else None, event.currency),
             order_name=event.order_name,
             do_not_capi=event.do_not_capi,
             rank=_rank(item.id, event.event_name, is_trusted=item.identity.sender.is_trusted),
@@ -140,7 +140,7 @@ def _list_stored_orders(batch: Batch) -> Iterator[KnownOrder]:
             is_stored=True,
             contact=batch.directory.contacts[order.contact_id],
             event_name=order.event_name,
-            money=_make_money(batch, order.amount, order.currency),
+            money=OrderMoney(order.amount, order.currency),
             order_name=order.order_name,
             do_not_capi=order.do_not_capi,
             rank=_rank(order.event_id, order.event_name, is_trusted=not order.by_browser),
@@ -179,7 +179,7 @@ def _add_report(
 ) -> None:
     """Record reports that change nothing as duplicates."""
     sender = Sender(arrival.sender)
-    currency = _normalize_currency(batch, accepted.currency or OF_ORDER)
+    currency = accepted.currency or OF_ORDER
     new = [
         RefundReport(
             statement=statement, receipt=arrival.id, at=accepted.at, currency=currency, sender=sender.value
@@ -187,9 +187,9 @@ def _add_report(
         for statement in accepted.statements
     ]
     order = _find_order(refunds, orders)
-    before = _count(refunds, order)
+    before = _count(batch, refunds, order)
     refunds.reports = add_reports(refunds.reports, new)
-    refunds.counted_refunds = _count(refunds, order)
+    refunds.counted_refunds = _count(batch, refunds, order)
     if before == refunds.counted_refunds and any(
         statement.amount != "0" for statement in accepted.statements
     ):
@@ -197,11 +197,12 @@ def _add_report(
         batch.duplicates.append(Duplicate(arrival.id, "refund", event_id, arrival.received_at, sender))
 
 
-def _count(refunds: OrderRefunds, order: KnownOrder | None) -> list[Refund]:
+def _count(batch: Batch, refunds: OrderRefunds, order: KnownOrder | None) -> list[Refund]:
     if order is None:
         return count_refunds(refunds.reports, refunds.counted_refunds, None)
-    refunds.reports = set_order_currency(refunds.reports, order.money.currency)
-    refunds.counted_refunds = set_order_currency(refunds.counted_refunds, order.money.currency)
+    currencies = order.money.currency, batch.space.currency
+    refunds.reports = set_order_currency(refunds.reports, *currencies)
+    refunds.counted_refunds = set_order_currency(refunds.counted_refunds, *currencies)
     return count_refunds(refunds.reports, refunds.counted_refunds, order.money)
 
 
@@ -214,7 +215,7 @@ def _add_events(
         refunds.waiting_since = (refunds.waiting_since or current_time) if is_waiting else None
         return
     refunds.waiting_since = None
-    counted_refunds = _count(refunds, order)
+    counted_refunds = _count(batch, refunds, order)
     for refund in counted_refunds:
         if not refund.is_event:
             arrival = arrivals.get(refund.receipt, batch.arrivals[-1])
@@ -254,12 +255,3 @@ def _make_item(refund: Refund, order: KnownOrder, received_at: int) -> Item:
         do_not_capi=order.do_not_capi,
     )
     return item
-
-
-def _make_money(batch: Batch, amount: Decimal | None, currency: str | None) -> OrderMoney:
-    return OrderMoney(amount, _normalize_currency(batch, currency))
-
-
-def _normalize_currency(batch: Batch, currency: str | None) -> str | None:
-    """Return None for the Space's currency."""
-    return None if currency == batch.space.currency else currency
