@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from unittest.mock import AsyncMock
 
+import psycopg
 import pytest
 
 from headwater.console.scheduled_reports import runner
@@ -71,3 +72,23 @@ def test_a_report_sent_between_its_times_has_the_latest_period(post: Post, slack
     post.send()
     (message,) = slack.messages
     assert "/channels?period=2026-05-10|" in message["text"]
+
+
+def test_the_next_report_is_sent_in_a_time_zone_that_changed_meanwhile(
+    post: Post, connection: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    new = NewReport(
+        "Each day", "/channels", "", "daily", [], "08:00", with_csv=False,
+        channel_ids=[post.add("webhook", "https://hooks.example/x")], user_id=post.user,
+    )  # fmt: skip
+    due_at = datetime(2026, 5, 11, 8, tzinfo=UTC)
+    space: Space = post.accounts.run(lambda c: fetch_space(c, post.space_id))
+    post.accounts.run(lambda c: schedule_report(c, space, new, due_at - timedelta(minutes=1)))
+
+    async def change_zone(*_: object) -> None:
+        connection.execute("UPDATE spaces SET timezone = 'America/New_York' WHERE id = %s", (post.space_id,))
+
+    monkeypatch.setattr(runner, "make_notice", change_zone)
+    post.work(lambda database, _: ReportRunner(database).run(post.space_id, due_at))
+    (report,) = post.accounts.run(lambda c: list_reports(c, post.space_id))
+    assert report.next_at == datetime(2026, 5, 11, 12, tzinfo=UTC)

@@ -56,6 +56,7 @@ class ReportRunner:
         async with self._database.transaction() as connection:
             may_try = not is_final and scheduled_report.attempts < MOST_ATTEMPTS
             outcome = _Outcome(current_time, error, current_time + RETRY if may_try else None)
+            space = await fetch_space(connection, space_id)  # its time zone may have changed meanwhile
             if await _finish(connection, space, scheduled_report, lease, outcome):
                 await _announce(connection, space_id, scheduled_report, notice)
         return True
