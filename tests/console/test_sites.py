@@ -78,6 +78,23 @@ def test_it_works(owner: Person, connection: psycopg.Connection, space_id: int, 
     assert owner.browser.get(f"{site_path}/test").status_code == 404
 
 
+def test_a_page_opened_earlier_undoes_no_later_change(
+    owner: Person, connection: psycopg.Connection, space_id: int
+) -> None:
+    """Otherwise a new name would let every page link browsers again, and refuse those of a new address."""
+    site_path = create(owner, space_id, origins="https://shop.example")
+    stale_form = owner.browser.form(site_path, f"{site_path}/change")
+    owner.browser.fill(
+        site_path, f"{site_path}/change", identify="signed", amounts="refuse",
+        origins="https://shop.example\r\nhttps://new.example",
+    )  # fmt: skip
+    assert owner.browser.send(stale_form, name="").status_code == 422
+    owner.browser.send(stale_form, name="Renamed")
+    assert connection.execute(
+        "SELECT name, origins, accepts_amounts, signed_only FROM sites WHERE space_id = %s", (space_id,)
+    ).fetchone() == ("Renamed", ["https://shop.example", "https://new.example"], False, True)
+
+
 @pytest.mark.parametrize(
     ("address", "sentence"),
     [

@@ -12,6 +12,7 @@ import time
 from collections.abc import AsyncGenerator, Sequence
 from urllib.parse import parse_qsl, urlsplit
 
+import msgspec
 from msgspec import Struct
 from psycopg import AsyncConnection
 from starlette.datastructures import UploadFile
@@ -26,6 +27,8 @@ from headwater.spaces.accounts.attempts import take_attempt
 MAX_FORM = 256 * 1024
 MAX_FIELDS = 500
 TOKEN = "form_token"  # noqa: S105 # a field's name
+SHOWN = "shown"
+"""The field with the values that a form was opened with."""
 ONCE_SECONDS = 12 * 60 * 60
 _DIGEST_BYTES = 32
 _EXPIRED = "This form has expired. Reload the page and submit it again."
@@ -47,6 +50,21 @@ class PostedForm(Struct, frozen=True):
         if not (text.isascii() and text.isdigit() and len(text) <= 18):
             raise Invalid.of(name, "must be a number.")
         return int(text)
+
+
+def read_shown(form: PostedForm, current: dict[str, str]) -> dict[str, str]:
+    """Return the values that a form was opened with, because a value that another form has changed since then
+    must not return to its old one. Without them, return the current ones.
+    """
+    try:
+        return msgspec.json.decode(form.text(SHOWN), type=dict[str, str])
+    except msgspec.DecodeError:
+        return current
+
+
+def write_shown(form: PostedForm, current: dict[str, str]) -> str:
+    """Return the value of the field SHOWN: a refused form keeps its own."""
+    return form.text(SHOWN) or msgspec.json.encode(current).decode()
 
 
 def without_keys(errors: Errors) -> Errors:

@@ -10,11 +10,10 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-import msgspec
 from starlette.responses import Response
 
 from headwater.console.flash import FlashMessage
-from headwater.console.forms import without_keys
+from headwater.console.forms import read_shown, without_keys, write_shown
 from headwater.console.link_pages.source_changes import HOST_LISTS
 from headwater.console.scheduled_reports.scheduled_reports import reschedule_reports
 from headwater.console.visits import PageVisit, Refusal, SentForm, SpacePages, list_form_errors
@@ -26,7 +25,6 @@ from headwater.spaces.spaces import change_space
 
 ROUTES = SpacePages("/settings")
 
-_SHOWN = "shown"
 OPERATORS = ("subscription",)
 OFFERED = tuple(key for key in SETTINGS if key not in (*OPERATORS, *HOST_LISTS))
 
@@ -56,7 +54,7 @@ async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
 )
 async def post_settings(visit: PageVisit) -> FlashMessage:
     before = as_typed(visit.space)
-    shown = _read_shown(visit.form.text(_SHOWN), before)
+    shown = read_shown(visit.form, before)
     typed = {key: value for key, value in _typed(visit).items() if value != shown.get(key, "")}
     changed_values = {key: value for key, value in typed.items() if value != before[key]}
     changes = read_changes(changed_values)
@@ -75,16 +73,6 @@ def _typed(visit: PageVisit) -> dict[str, str]:
     return {key: value.strip() for key, value in visit.form.pairs if key in fields}
 
 
-def _read_shown(text: str, current: dict[str, str]) -> dict[str, str]:
-    """Return the settings that the form was opened with, because a setting that another form has changed
-    since then must not return to its old value. Without them, return the current ones.
-    """
-    try:
-        return msgspec.json.decode(text, type=dict[str, str])
-    except msgspec.DecodeError:
-        return current
-
-
 def _text(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(map(str, value))  # type: ignore[reportUnknownArgumentType]
@@ -99,7 +87,7 @@ def _page(visit: PageVisit, typed: dict[str, str], status: int = 200, **values: 
     settings = {key: value for key, value in as_typed(visit.space).items() if value}
     common: dict[str, Any] = {
         "typed": as_typed(visit.space) | typed,
-        "shown": visit.form.text(_SHOWN) or msgspec.json.encode(settings).decode(),
+        "shown": write_shown(visit.form, settings),
         "zones": sorted(zone_names()),
         "custom_events": CUSTOM_EVENTS,
         "profile_fields": SLOT_NAMES,

@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from headwater.console.flash import FlashMessage
+from headwater.console.forms import read_shown, write_shown
 from headwater.console.site_pages.activity import MOST_VIEWS, read_activity
 from headwater.console.site_pages.sites import SITE_FIELDS, read_site, site_errors
 from headwater.console.visits import PageVisit, Refusal, SentForm, SpacePages, list_form_errors
@@ -16,7 +17,7 @@ from headwater.endpoints.services import Services
 from headwater.http.errors import Invalid
 from headwater.spaces.accounts.roles import Permission
 from headwater.spaces.sites.refusals import list_refusals
-from headwater.spaces.sites.sites import SiteChange, change_site, fetch_site, revoke_site
+from headwater.spaces.sites.sites import Site, SiteChange, change_site, fetch_site, revoke_site
 from headwater.spaces.sites.snippets import (
     TITLES,
     Installation,
@@ -54,14 +55,19 @@ async def show_site(visit: PageVisit, status: int = 200, **values: Any) -> Respo
         "custom_html": describe_custom_html(snippet, accepts_amounts=site.accepts_amounts)
         if shop is ShopSystem.TAG_MANAGER
         else [],
-        "typed": {
-            "name": site.name,
-            "origins": "\n".join(site.origins),
-            "amounts": "accept" if site.accepts_amounts else "refuse",
-            "identify": "signed" if site.signed_only else "any",
-        },
+        "typed": _list_form_values(site),
+        "shown": write_shown(visit.form, _list_form_values(site)),
     }
     return visit.render("site.html", common | values, status)
+
+
+def _list_form_values(site: Site) -> dict[str, str]:
+    return {
+        "name": site.name,
+        "origins": "\n".join(site.origins),
+        "amounts": "accept" if site.accepts_amounts else "refuse",
+        "identify": "signed" if site.signed_only else "any",
+    }
 
 
 async def _refuse_change(visit: PageVisit, refusal: Refusal) -> Response:
@@ -77,9 +83,19 @@ async def _refuse_end(visit: PageVisit, refusal: Refusal) -> Response:
     "/change", SentForm("change site", Permission.CHANGE_SETTINGS, changes=("site",)), _refuse_change
 )
 async def post_change(visit: PageVisit) -> FlashMessage:
-    new = read_site(visit.form)
-    change = SiteChange(new.name, new.origins, new.accepts_amounts, new.signed_only)
-    await change_site(visit.connection, visit.space.id, visit.id("site_id"), change)
+    form, new = visit.form, read_site(visit.form)
+    site = await fetch_site(visit.connection, visit.space.id, visit.id("site_id"))
+    shown = read_shown(form, _list_form_values(site))
+    changed = {
+        name for name in SITE_FIELDS if form.text(name).splitlines() != shown.get(name, "").splitlines()
+    }
+    change = SiteChange(
+        new.name if "name" in changed else None,
+        new.origins if "origins" in changed else None,
+        new.accepts_amounts if "amounts" in changed else None,
+        new.signed_only if "identify" in changed else None,
+    )
+    await change_site(visit.connection, visit.space.id, site.id, change)
     return FlashMessage.SITE_CHANGED
 
 
