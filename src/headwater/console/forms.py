@@ -32,6 +32,7 @@ SHOWN = "shown"
 ONCE_SECONDS = 12 * 60 * 60
 _DIGEST_BYTES = 32
 _EXPIRED = "This form has expired. Reload the page and submit it again."
+_SENT_BEFORE = "This form was sent before. Open its page again to see what was saved, or to send another one."
 
 
 class PostedForm(Struct, frozen=True):
@@ -140,7 +141,7 @@ async def spend(connection: AsyncConnection, posted: PostedForm) -> None:
     """Use up a `once_token` in this transaction. Raise FormRefused for a used one."""
     is_fresh = await take_attempt(connection, "form", posted.text(TOKEN), 1, ONCE_SECONDS + 60)
     if not is_fresh.admitted:
-        raise FormRefused(_EXPIRED)
+        raise FormRefused(_SENT_BEFORE)
 
 
 async def read_form_with_files(request: Request, key: bytes, form: str, limit: int) -> PostedForm:
