@@ -343,6 +343,7 @@ def test_a_report_has_the_figures_of_its_page(
     (file,) = mail.iter_attachments()
     assert "1100.5" in file.get_content()
     assert ("1,130.50" if page == "/cohorts" else "1,100.50") in slack.messages[0]["text"]
+    assert ", until " not in mail["Subject"] + slack.messages[0]["text"], "its days are whole"
     period = "" if page == "/cohorts" else f"?period={order_time:%Y-%m}"
     link = f"{BASE}/console/spaces/{post.space_id}{page}{period}|Open the report"
     assert link in slack.messages[0]["text"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
@@ -28,6 +28,7 @@ from headwater.console.visitor import HOME
 from headwater.http.inputs.fields import one_of
 from headwater.http.inputs.parameters import Parameter, Query
 from headwater.http.inputs.timerange import months_after
+from headwater.reports.engine.acquisition import last_second
 from headwater.reports.engine.report import GroupKey
 from headwater.reports.query import TOUCH_GROUPS, DateTimeSpan, Group, Measure
 from headwater.reports.questions.cohort_sums import Cohort, CohortGroup, CohortResult
@@ -312,9 +313,7 @@ async def send_csv(request: Request) -> Response:
 
 
 def find_span(months: tuple[date, ...]) -> DateTimeSpan:
-    first, last = months[0], months_after(months[-1], 1) - timedelta(days=1)
-    start, end = (datetime(day.year, day.month, day.day) for day in (first, last))  # noqa: DTZ001 - days of the Space
-    return DateTimeSpan(start, end)
+    return DateTimeSpan(datetime.combine(months[0], time()), last_second(months[-1]))
 
 
 _PATH = f"{HOME}/spaces/{{space_id}}/cohorts"
