@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Iterator
 from datetime import timedelta
+from decimal import Decimal
 from typing import Any
 
 import msgspec
@@ -212,6 +213,7 @@ def test_it_is_what_the_delivery_loop_sends(sending: Sending, name: str) -> None
         (make_conversion(BARE, event_name="lead_generated"), 0, {}, "no_identifier", False, True),
         (make_conversion(currency=None), 0, {}, "no_currency", False, True),
         (CONVERSION, 0, {"event_names": {"purchase": None}}, "no_mapping", False, False),
+        (make_conversion(amount=Decimal(-5)), 0, {}, "refund", False, False),
         (CONVERSION, 0, {"do_not_capi": True}, "do_not_capi", False, False),
         (CONVERSION, 0, {"erased": True}, "erased", False, False),
     ],

@@ -108,7 +108,7 @@ def preview(
     timely_decision = decide(delivery, platform, destination, conversion.event_time / 1000)
     reason = decision.reason if isinstance(decision, Skip) else None
     explanation = REASONS[reason] if reason else None
-    is_improvable = reason not in (*NEVER_AGAIN, SkipReason.NO_MAPPING)
+    is_improvable = reason not in (*NEVER_AGAIN, SkipReason.NO_MAPPING, SkipReason.REFUND)
     missing_fields = (
         find_missing(conversion, lambda changed_conversion: platform.build(changed_conversion, destination))
         if is_improvable
