@@ -196,7 +196,7 @@ def test_not_after_two_days(sending: Sending, meta: FakePlatform) -> None:
     assert len({event["event_id"] for event in sent(meta)}) == 3
 
 
-@pytest.mark.parametrize("change", ["erased", "deleted", "no_consent"])
+@pytest.mark.parametrize("change", ["erased", "deleted", "no_consent", "not_attributed"])
 def test_what_ends_it(sending: Sending, meta: FakePlatform, change: str) -> None:
     destination = sending.destination(
         settings='{"pixel_id": "1234567890", "credit_model": "linear", "consent_denied": "skip"}'
@@ -209,6 +209,8 @@ def test_what_ends_it(sending: Sending, meta: FakePlatform, change: str) -> None
                   " VALUES (%(space)s, %(contact)s, nextval('receipt_ids'))",
         "deleted": "DELETE FROM events WHERE space_id = %(space)s AND id = %(event)s",
         "no_consent": "UPDATE events SET ad_user_data = false WHERE space_id = %(space)s AND id = %(event)s",
+        "not_attributed": "DELETE FROM touchpoints"
+                          " WHERE space_id = %(space)s AND contact_id = %(contact)s",
     }[change]  # fmt: skip
     values = {"space": sending.space_id, "contact": path.contact, "event": path.event}
     sending.connection.execute(statement, values)

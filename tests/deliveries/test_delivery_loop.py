@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import time
+from typing import cast
 
 import pytest
 from psycopg.types.json import Jsonb
 from structlog.testing import capture_logs
 
+from headwater.forwarding.deliveries import forwarder
+from headwater.forwarding.deliveries.forwarder import DatabaseClock
 from headwater.forwarding.platforms.platform import Limits
-from tests.deliveries.staging import PLATFORM, Sending, ids_sent
+from tests.deliveries.staging import PLATFORM, Clock, Sending, ids_sent
 from tests.support.destinations import change_platform
 from tests.support.fake_platform import (
     Answer,
@@ -328,6 +331,41 @@ def test_settings_that_cannot_be_opened(sending: Sending, platform: FakePlatform
     assert status == "held"
     assert "Enter the tokens again" in reason
     assert not platform.requests
+
+
+def test_a_platform_of_a_newer_version(sending: Sending, platform: FakePlatform) -> None:
+    """Its deliveries wait for that version."""
+    destination = sending.destination(platform="tiktok")
+    sending.delivery(destination)
+    sending.run()
+    status, reason = sending.state(destination, "status", "status_reason")
+    assert status == "held"
+    assert "does not know the platform" in reason
+    assert sending.statuses(destination) == {"queued": 1}
+    assert not platform.requests
+
+
+def test_the_time_is_read_from_the_database_again(
+    sending: Sending, platform: FakePlatform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The time of a process stands still while its computer sleeps."""
+    destination = sending.destination()
+    sending.delivery(destination, due_at=sending.moment(-60))
+    sending.clock = cast("Clock", DatabaseClock(0))
+    sending.run()
+    assert not platform.requests
+    monkeypatch.setattr(forwarder, "CLOCK_SECONDS", -1)
+    sending.run()
+    assert sending.statuses(destination) == {"delivered": 1}
+
+
+def test_a_value_that_is_no_address(sending: Sending, platform: FakePlatform) -> None:
+    """Personal values are collected after the call: a failure would send the event again and again."""
+    destination = sending.destination()
+    delivery = sending.delivery(destination, sending.event(email="//[a@example.com"))
+    platform.append(Answer(400, {"error": "//[a@example.com is bad"}))
+    sending.run()
+    assert sending.read_delivery(delivery, "status", "error") == ("failed", "//[[masked] is bad")
 
 
 def test_mapped_names_and_settings_are_those_of_now(sending: Sending, platform: FakePlatform) -> None:

@@ -9,13 +9,17 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 from uuid import uuid4
 
+import msgspec
 import psycopg
 import pytest
 
+from headwater.base.egress.models import EgressRequest, EgressResponse
+from headwater.base.egress.oauth import IssuedToken, TokenError
 from headwater.database.jobs.lease import LeaseLostError
 from headwater.forwarding.deliveries import delivery_log, verdicts
 from headwater.forwarding.deliveries.delivery_log import ReplayRequest
 from headwater.forwarding.platforms.google import Google
+from headwater.forwarding.platforms.models import Destination
 from tests.deliveries.staging import Sending
 from tests.deliveries.test_taken_back import change
 from tests.support.destinations import change_platform
@@ -244,6 +248,14 @@ def test_too_late_to_retry(sending: Sending, google: Verdicts) -> None:
     assert results(sending, [delivery]) == [("expired", "internal_error")]
 
 
+def test_a_deleted_event_is_not_retried(sending: Sending, google: Verdicts) -> None:
+    google.answers = [[group("FAILED", error("INTERNAL_ERROR", 0))]]
+    (delivery,) = send(sending, "purchase")
+    change(sending, "deleted", sending.read_delivery(delivery, "event_id"))
+    later(sending)
+    assert results(sending, [delivery]) == [("refused", "internal_error")]
+
+
 def test_duplicates_are_counted(sending: Sending, google: Verdicts) -> None:
     google.answers = [[
         group("FAILED", error("DUPLICATE_TRANSACTION_ID", 0), error("DUPLICATE_GCLID", 1))
@@ -289,6 +301,67 @@ def test_asked_again_later(sending: Sending, google: Verdicts, answer: Step, wai
     google.answers = [[group("SUCCESS")]]
     later(sending, wait + 1)
     assert results(sending, deliveries) == [("counted", None)] * 2
+
+
+@pytest.mark.parametrize("method", ["read_request_id", "read_verdicts"])
+def test_a_fault_in_reading_stops_no_sending(sending: Sending, google: Verdicts, method: str) -> None:
+    """The platform has the events, so they are not sent again. Verdicts are read once that works."""
+    platform = sending.platform
+
+    def explode(*_: Any) -> Any:
+        raise ValueError("a fault of the platform's code")
+
+    sending.platform = change_platform(platform, **{method: explode})
+    deliveries = send(sending, "purchase")
+    later(sending)
+    assert results(sending, deliveries) == [("delivered", None)]
+    assert google.accepted == 1
+    assert len(open_requests(sending)) == (method == "read_verdicts")
+    sending.platform = platform
+    later(sending)
+    assert results(sending, deliveries) == [("counted" if method == "read_verdicts" else "delivered", None)]
+
+
+@pytest.mark.parametrize(
+    ("second_token", "status", "due_count"),
+    [(Answer(body="t2"), "counted", 0), (Answer(400), "delivered", 1)],
+)
+def test_a_revoked_token_is_replaced(
+    sending: Sending, second_token: Answer, status: str, due_count: int
+) -> None:
+    """Without a new one, the verdicts are read later. The destination is not held."""
+    google, tokens = Verdicts(), [Answer(body="t1"), second_token]
+
+    def react(request: ReceivedRequest) -> Step:
+        if request.target == "/token":
+            return tokens.pop(0)
+        is_revoked = request.method == "GET" and request.headers["authorization"] != "Bearer t2"
+        return Answer(401) if is_revoked else google(request)
+
+    def read_token(answer: EgressResponse) -> IssuedToken | TokenError:
+        if answer.status == 400:
+            return TokenError("The grant was taken back.", is_temporary=False)
+        return IssuedToken(msgspec.json.decode(answer.body), DAY)
+
+    def request_token(destination: Destination, _: float) -> EgressRequest:
+        return EgressRequest(url=f"{destination.url}/token", body=b"")
+
+    async def run() -> None:
+        async with sending.open_forwarder() as forwarder:
+            await forwarder.drain()
+            sending.advance(HALF_HOUR + 1)
+            await forwarder.drain()
+
+    sending.platform = change_platform(GOOGLE, token_request=request_token, read_token=read_token)
+    with FakePlatform(default=react) as platform:
+        sending.urls["google"] = platform.url
+        destination = sending.destination(settings=SETTINGS, event_names=NAMES)
+        delivery = sending.delivery(destination)
+        asyncio.run(run())
+    assert results(sending, [delivery]) == [(status, None)]
+    assert len(open_requests(sending)) == due_count
+    assert sending.state(destination, "status") == "active"
+    assert tokens == []
 
 
 def test_a_replay_meanwhile_is_not_overwritten(sending: Sending, google: Verdicts) -> None:

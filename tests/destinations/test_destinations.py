@@ -18,6 +18,7 @@ from headwater.forwarding.destinations import destinations
 from headwater.forwarding.destinations.credentials import open_secrets
 from headwater.forwarding.destinations.inputs import read_new
 from headwater.forwarding.platforms import registry
+from headwater.forwarding.platforms.meta import Meta
 from headwater.spaces.encryption import Unsealable, derive_key
 from tests.conftest import client_for, run_application
 from tests.support.destinations import (
@@ -78,6 +79,20 @@ def test_it_works(api: Api) -> None:
     (listed_destination,) = api.get("/destinations").json()["data"]
     assert listed_destination == api.get(f"/destinations/{destination['id']}").json()
     assert {name: listed_destination[name] for name in destination} == destination
+
+
+def test_credit_that_is_not_sent(api: Api) -> None:
+    """A platform that compares credit with the conversions that it has must be sent all of them."""
+    registry.PLATFORMS[NAME] = Meta()
+    warning = "No credit is sent: credit_model needs all_events."
+    for model, all_events in (("linear", False), ("linear", True), ("off", False)):
+        destination = create(
+            api,
+            settings={"pixel_id": PIXEL, "credit_model": model},
+            secrets={"access_token": TOKEN},
+            all_events=all_events,
+        )
+        assert (warning in destination["warnings"]) == (model == "linear" and not all_events)
 
 
 def test_custom_events_that_people_have_named(api: Api, forwarder: Forwarder) -> None:

@@ -159,7 +159,7 @@ def keep_credited_click(conversion: Conversion, platform: Platform) -> Conversio
 
 def _drop_other_clicks(conversion: Conversion, platform: Platform) -> Conversion:
     """Remove click ids and cookies of the event itself, which may belong to a later click."""
-    if conversion.click is None or platform.credits is None:
+    if platform.credits is None:
         return conversion
     ids = platform.credits.ids
     return msgspec.structs.replace(

@@ -39,14 +39,6 @@ class HeldAmount(Struct, frozen=True):
     overcounted: Annotated[Decimal, Meta(description="`sent` minus `corrected` minus `ledger`.")]
     waiting: Annotated[Decimal, Meta(description="The part of `overcounted` that can still be corrected.")]
 
-    @property
-    def held(self) -> Decimal:
-        return self.sent - self.corrected
-
-    @property
-    def final(self) -> Decimal:
-        return self.overcounted - self.waiting
-
 
 class HeldAmountList(DataList[HeldAmount], frozen=True):
     """What a platform has of the orders that it was sent in the last 31 days."""

@@ -75,9 +75,6 @@ async def try_destination(
     conversion = sample(platform, destination, current_time)
     if conversion is None:
         return _make_failure("No event is mapped. Set event_names first.")
-    reason = platform.skip_reason(conversion, destination)
-    if reason is not None:
-        return _make_failure(f"The test event would be skipped: {reason}.")
     contents = CallContents([platform.build(conversion, destination)])
     call = await PlatformClient(egress, keep_token).call(platform, destination, contents, current_time)
     return _make_result(call, platform, destination)
@@ -124,17 +121,16 @@ def _make_failure(message: str, remedy: str | None = None) -> DestinationCheck:
 
 
 def _make_result(call: PlatformCall, platform: Platform, destination: Destination) -> DestinationCheck:
-    if call.answer is not None and isinstance(call.verdict, CallAccepted):
+    http_status = None if call.answer is None else call.answer.status
+    if isinstance(call.verdict, CallAccepted):
         message = f"{platform.title} accepted the test event."
-        return DestinationCheck(ok=True, http_status=call.answer.status, message=message, remedy=None)
+        return DestinationCheck(ok=True, http_status=http_status, message=message, remedy=None)
     message, remedy = _describe_error(call.verdict), _find_remedy(call, platform, destination)
     if call.answer is None:
         # Without a response, the message has no secrets.
         return _make_failure(message, remedy)
     mask = Mask([*destination.secrets.values(), call.token or ""])
-    return DestinationCheck(
-        ok=False, http_status=call.answer.status, message=mask.text(message), remedy=remedy
-    )
+    return DestinationCheck(ok=False, http_status=http_status, message=mask.text(message), remedy=remedy)
 
 
 def _find_remedy(call: PlatformCall, platform: Platform, destination: Destination) -> str:
@@ -168,11 +164,9 @@ def _find_remedy(call: PlatformCall, platform: Platform, destination: Destinatio
 
 
 def _describe_error(
-    verdict: CallAccepted | CallRefused | CallDeferred | CredentialsRefused | PartlyAccepted | Bisect,
+    verdict: CallRefused | CallDeferred | CredentialsRefused | PartlyAccepted | Bisect,
 ) -> str:
     match verdict:
-        case CallAccepted():
-            return ""
         case PartlyAccepted(errors, _, retryable):
             return "; ".join([*errors.values(), *retryable.values()])
         case _:
