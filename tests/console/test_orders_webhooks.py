@@ -265,6 +265,37 @@ def test_a_mapping_is_mended_and_the_delivery_replayed(
     assert "Replayed." in second_replay.text
 
 
+def test_topics_become_events(owner: Person, console: Running, space_id: int) -> None:
+    browser = owner.browser
+    page = create(browser, space_id, "generic", event="purchase", signing="unsigned")
+    webhook_path, address = list_path(page, space_id), address_on(page)
+    mapping = f"{webhook_path}/mapping"
+    fields = {"field": "email", "expression": "mail", "only": "", "topic": "kind", "event": "purchase"}
+
+    def save(*topics: tuple[str, str]) -> httpx.Response:
+        topic_values = {"topic_of": [topic for topic, _ in topics], "event_of": [name for _, name in topics]}
+        return browser.send(browser.form(mapping, mapping), **fields, **topic_values)
+
+    refusal = save(("lead", "sign_up"), ("lead", "-"))
+    assert refusal.status_code == 422
+    assert "given twice" in refusal.text
+    assert (
+        "The mapping is saved" in save((" lead ", "sign_up"), ("ping", "-"), ("", "purchase"), ("x", "")).text
+    )
+    saved_fields = browser.form(mapping, mapping).fields
+    assert [value for name, value in saved_fields if name == "topic_of"] == ["lead", "ping", "", "", ""]
+    assert [value for name, value in saved_fields if name == "event_of"][:2] == ["sign_up", "-"]
+    url = console.base_url + urlsplit(address).path
+    outcomes: list[str] = []
+    for topic in ("lead", "ping", "other"):
+        body = {"kind": topic, "mail": "ada@example.com"}
+        assert httpx.post(url, json=body, timeout=PATIENCE_SECONDS).is_success
+        numbers = re.findall(r"/deliveries/(\d+)", browser.get(webhook_path).text)
+        test = browser.fill(webhook_path, f"{webhook_path}/test", delivery=max(numbers, key=int))
+        outcomes.append(" ".join(re.findall(r"<dt>event_name</dt><dd><bdi>(.*?)</bdi>", test.text)))
+    assert outcomes == ["sign_up", "", "purchase"]
+
+
 def test_paused_deliveries_are_kept_and_replayed(owner: Person, console: Running, space_id: int) -> None:
     page = create(owner.browser, space_id, "stripe", secret="whsec_1")
     webhook_path, address = list_path(page, space_id), address_on(page)

@@ -109,7 +109,7 @@ def _read_pairs(form: PostedForm) -> tuple[dict[str, str], Errors]:
 
     def put(key: str, text: str) -> None:
         if key in pairs:
-            repeated[key] = ["This is a duplicate. Remove one of them."]
+            repeated[key] = ["This was given twice, and only the last is kept here. Check it, then save."]
         pairs[key] = text
 
     for topic, name in zip(form.texts("topic_of"), form.texts("event_of"), strict=False):
