@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from urllib.parse import quote
 
 import psycopg
 import pytest
@@ -153,6 +155,29 @@ def test_a_rule_of_ones_own(owner: Person, stage: Stage, space_id: int) -> None:
     assert "alert open" not in changed_text
     assert "muted until" in owner.browser.fill(page, f"{page}/mute", mute="7").text
     assert "No rules of your own yet" in owner.browser.fill(page, f"{page}/delete").text
+
+
+@pytest.mark.parametrize(
+    ("measure", "condition"), [("roas", "platform:meta"), ("revenue", "source:email"), ("spend", "")]
+)
+def test_the_figure_of_a_rule_leads_to_its_report(
+    owner: Person, stage: Stage, space_id: int, measure: str, condition: str
+) -> None:
+    page = rules_page(space_id)
+    form = owner.browser.form(page, f"{page}/create")
+    created = owner.browser.send(form, measure=measure, filter=condition, threshold="2", days="7")
+    assert created.status_code == 200
+    stage.connection.execute(
+        "UPDATE custom_alert_rules SET checked_at = now(), figure = 1.5 WHERE space_id = %s", (space_id,)
+    )
+    (link,) = re.findall(r'data-label="now"><a href="([^"]*)"', owner.browser.get(page).text)
+    report = owner.browser.get(html.unescape(link))
+    assert report.status_code == 200
+    today = datetime.now(UTC).date()
+    for day in (today - timedelta(days=7), today - timedelta(days=1)):
+        assert f'value="{day}"' in report.text
+    links = re.findall(r'href="[^"]*[?;]only=([^"&]*)', report.text)
+    assert not condition or quote(condition) in links
 
 
 def test_a_rule_about_spend_without_orders(owner: Person, space_id: int) -> None:

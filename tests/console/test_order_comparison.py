@@ -48,6 +48,20 @@ def test_it_works(
     assert '<data value="75">' in page.text  # ours
 
 
+@pytest.mark.parametrize(("last", "ours"), [("", 25), ("2026-05-09", 65)])
+def test_the_days_of_the_list(
+    upload: Callable[..., httpx.Response], connection: psycopg.Connection, space_id: int, last: str, ours: int
+) -> None:
+    """They count for each day that is not chosen."""
+    stage = Stage(connection, space_id, "")
+    contact_id = stage.contact()
+    for day, amount in ((2, 10), (3, 20), (5, 5), (9, 40)):
+        stage.event(contact_id, event_time=f"2026-05-{day:02}T12:00Z", amount=amount)
+    page = upload("Order,Total,Date\n1,20,2026-05-03\n2,6,2026-05-05\n", first="", last=last)
+    assert page.status_code == 200
+    assert f'<data value="{ours}">' in page.text
+
+
 @pytest.mark.parametrize("first", ["0001-01-01", "9999-12-31"])
 def test_the_last_day_of_the_calendar(upload: Callable[..., httpx.Response], first: str) -> None:
     """With all others, and alone."""

@@ -248,9 +248,25 @@ def test_one_delivery(owner: Person, busy_destination: int, space_id: int, stage
     assert '"code": 40002' in text
     stage.connection.execute("UPDATE deliveries SET answer = repeat('[', 4096)")
     assert "[[[[" in owner.browser.get(link).text
+    stage.attempt(int(link.rpartition("/")[2]), attempted_at="2026-04-03T10:00Z", error="Too busy")
+    assert re.search("3 Apr 2026.*Too busy", page_text(owner.browser.get(link).text))
     page = owner.browser.fill(link, f"{path}/replay")
     assert "Queued again" in page.text
-    assert owner.browser.get(link.replace(f"/{busy_destination}/", "/999999/")).status_code == 404
+    for other_id in (999_999, stage.destination()):
+        assert owner.browser.get(link.replace(f"/{busy_destination}/", f"/{other_id}/")).status_code == 404
+
+
+@pytest.mark.parametrize(("hours", "words"), [(1, "62 minutes"), (5, "5 hours"), (50, "2 days")])
+def test_a_destination_that_waits(owner: Person, space_id: int, stage: Stage, hours: int, words: str) -> None:
+    destination = stage.destination(wait_until=NOW + timedelta(hours=1))
+    stage.add_delivery(
+        destination, stage.event(stage.contact()), status="queued", finished_at=None,
+        due_at=NOW - timedelta(hours=hours, minutes=1), queued_at=NOW - timedelta(hours=hours, minutes=1),
+        created_at=NOW - timedelta(hours=hours, minutes=1),
+    )  # fmt: skip
+    text = page_text(owner.browser.get(f"/console/spaces/{space_id}/platforms/{destination}").text)
+    assert "Waiting, because the last call failed." in text
+    assert f"1, the longest for {words}" in text
 
 
 def test_from_an_event_to_its_deliveries(
@@ -278,7 +294,16 @@ def test_pages_of_deliveries(owner: Person, space_id: int, stage: Stage) -> None
 
 
 @pytest.mark.parametrize(
-    "query", ["status=lost", "reason=x", "from=2020-01-01&to=2020-01-02", "from=x", "cursor=x"]
+    "query",
+    [
+        "status=lost",
+        "reason=x",
+        "from=2020-01-01&to=2020-01-02",
+        "from=x",
+        "cursor=x",
+        "from=2026-01-01",
+        "to=2026-01-01",
+    ],
 )
 def test_bad_parameters(owner: Person, busy_destination: int, space_id: int, query: str) -> None:
     page = owner.browser.get(f"/console/spaces/{space_id}/platforms/{busy_destination}?{query}")

@@ -34,6 +34,22 @@ def test_it_works(assistant: Assistant, stage: Stage, api: Api) -> None:
     assert result["credited"] == {"conversions": 1, "revenue": 100}
 
 
+def test_why_figures_have_changed(assistant: Assistant, api: Api) -> None:
+    row = {"date": f"{BEFORE}", "platform": "tiktok", "currency": assistant.call("get_space")["currency"]}
+    assistant.call("put_spend", spend=[{**row, "amount": 40}])
+    snapshot = assistant.call("query_spend", period="last month")["snapshot"]
+    assistant.call("put_spend", spend=[{**row, "amount": 65}])
+    query = {"period": "last month", "changes_since": snapshot}
+    result = assistant.call("query_spend", **query)
+    assert result["totals"]["spend"] == 65
+    changes = api.get("/reports/spend/changes", params={"period": "last month", "since": snapshot}).json()
+    assert result["changes"]["totals"]["difference"]["spend"] == 25
+    assert result["changes"]["totals"]["causes"].keys() == {"spend_replacements"}
+    for answer in (result["changes"], changes):
+        answer["until"] = None  # the moment of the question
+    assert result["changes"] == changes
+
+
 def test_what_a_platform_comparison_does_not_know_is_refused(assistant: Assistant) -> None:
     problem = assistant.refusal("query_spend", platform="metta", group_by="day")
     assert "The group_by must not be given with platform." in problem

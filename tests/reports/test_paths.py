@@ -15,12 +15,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headwater.attribution.credits import TouchSlices
+from headwater.attribution.paths.changes import note_events
 from headwater.reports.engine import report_reader
 from headwater.reports.engine.groups import PathKeys
 from headwater.reports.engine.path_dimensions import MOST_MORE, MOST_STEPS, TouchPath, code_paths, name_steps
 from headwater.reports.query import Group
 from headwater.sources.catalogue import SOURCE_IDS
 from headwater.sources.source_names import SHIPPED_ALONE
+from tests.paths.segments import build_all, event
 from tests.support.factories import NOON, Stage, make_stage
 from tests.support.reading_fixtures import RANGE, Api
 from tests.support.report_model.ways import find_channel
@@ -186,6 +188,26 @@ def test_pieces_are_joined(api: Api, stage: Stage, monkeypatch: pytest.MonkeyPat
     assert [row[:3] for row in paths(api)["rows"]] == [
         [["email"], 0, 3], [["direct"], 0, 2], [["sms"], 0, 1],
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("max_events", [1, 2, 3, 10_000])
+def test_pending_paths_are_read_in_groups_of_days(
+    api: Api, stage: Stage, monkeypatch: pytest.MonkeyPatch, max_events: int
+) -> None:
+    """Each event is read once, as it is now, however many are pending on a day."""
+    for day, number in enumerate((1, 3, 1, 1)):
+        moment = NOON - timedelta(days=day)
+        for _ in range(number):
+            contact_id = stage.contact()
+            stage.touchpoint(contact_id, "email", occurred_at=moment - timedelta(hours=1))
+            event_id = event(stage, contact_id, event_time=moment, amount=10)
+            build_all(stage)
+    for event_id in stage.connection.execute(
+        "UPDATE events SET amount = 1 WHERE space_id = %s RETURNING id", (stage.space_id,)
+    ).fetchall():
+        note_events(stage.connection, stage.space_id, list(event_id))
+    monkeypatch.setattr("headwater.attribution.paths.reader.MAX_LIVE_EVENTS", max_events)
+    assert [row[:5] for row in paths(api)["rows"]] == [[["email"], 0, 6, 6, 6]]
 
 
 def test_a_path_fits_a_number() -> None:

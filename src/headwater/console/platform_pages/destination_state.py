@@ -48,8 +48,6 @@ def describe_token(row: DestinationRow) -> Standing:
 
 
 def describe_lag(waiting: Waiting) -> str:
-    if not waiting.number:
-        return "nothing"
     number = f"{MOST_COUNTED:,}+" if waiting.number >= MOST_COUNTED else f"{waiting.number:,}"
     lag = waiting.lag_seconds or 0
     return f"{number}, the longest for {_write_duration(int(lag))}" if lag >= 1 else number
