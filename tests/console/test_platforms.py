@@ -256,19 +256,6 @@ def test_one_delivery(owner: Person, busy_destination: int, space_id: int, stage
         assert owner.browser.get(link.replace(f"/{busy_destination}/", f"/{other_id}/")).status_code == 404
 
 
-@pytest.mark.parametrize(("hours", "words"), [(1, "62 minutes"), (5, "5 hours"), (50, "2 days")])
-def test_a_destination_that_waits(owner: Person, space_id: int, stage: Stage, hours: int, words: str) -> None:
-    destination = stage.destination(wait_until=NOW + timedelta(hours=1))
-    stage.add_delivery(
-        destination, stage.event(stage.contact()), status="queued", finished_at=None,
-        due_at=NOW - timedelta(hours=hours, minutes=1), queued_at=NOW - timedelta(hours=hours, minutes=1),
-        created_at=NOW - timedelta(hours=hours, minutes=1),
-    )  # fmt: skip
-    text = page_text(owner.browser.get(f"/console/spaces/{space_id}/platforms/{destination}").text)
-    assert "Waiting, because the last call failed." in text
-    assert f"1, the longest for {words}" in text
-
-
 def test_from_an_event_to_its_deliveries(
     owner: Person, busy_destination: int, space_id: int, stage: Stage
 ) -> None:
@@ -320,25 +307,6 @@ def test_the_earliest_day_that_can_be_chosen(
     for days, status in ((MOST_DAYS - 1, 200), (MOST_DAYS, 422)):
         day = today - timedelta(days=days)
         assert owner.browser.get(f"{path}?from={day}&to={day}").status_code == status
-
-
-def test_held_paused_and_removed(owner: Person, space_id: int, stage: Stage) -> None:
-    reason = "HTTP 401, code 190: The access token has <i>expired"
-    destination = stage.destination(status="held", status_reason=reason, held_since=NOW)
-    path = f"/console/spaces/{space_id}/platforms/{destination}"
-    page = owner.browser.get(path)
-    assert "TikTok Ads refuses the credentials" in page.text
-    assert reason in page_text(page.text)
-    assert "<i>expired" not in page.text
-    assert "Held" in page_text(owner.browser.get(path.rpartition("/")[0]).text)
-    page = owner.browser.fill(path, f"{path}/resume")
-    assert "The destination is resumed" in page.text
-    page = owner.browser.fill(path, f"{path}/pause")
-    assert "Paused" in page_text(page.text)
-    page = owner.browser.fill(path, f"{path}/remove")
-    assert page.url.path.endswith("/platforms")
-    assert "The destination and its tokens are deleted" in page.text
-    assert owner.browser.get(path).status_code == 404
 
 
 def test_roles(person: Callable[..., Person], space_id: int, busy_destination: int) -> None:

@@ -232,21 +232,6 @@ def test_a_sale_sent_again(shop: Shop, google: GoogleLedger) -> None:
     assert google.amounts == {key(order): 90}
 
 
-def test_a_sale_sent_again_before_its_correction(shop: Shop, google: GoogleLedger) -> None:
-    """Until it is accepted again, the platform is not known to have anything that could be corrected."""
-    order = shop.sell("100")
-    shop.settle()
-    shop.refund(order, "10")
-    shop.sending.connection.execute(
-        "UPDATE deliveries SET status = 'queued', finished_at = NULL, platform_request_id = NULL"
-        " WHERE space_id = %s AND kind = 'conversion'",
-        (shop.sending.space_id,),
-    )
-    shop.settle(2)
-    assert google.amounts == {key(order): 90}
-    assert shop.corrections(order) == [(1, "skipped", "same_amount", None), (2, "counted", None, 90)]
-
-
 def test_microsoft_finds_conversions_by_click_id(sending: Sending) -> None:
     """The e-mail address may have changed since, so it would match no conversion, or the wrong one."""
     with open_microsoft(sending) as (shop, _):

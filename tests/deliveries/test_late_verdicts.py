@@ -1,4 +1,4 @@
-"""Orders that change while Google decides late, or never, on what it was sent."""
+"""Orders that change while Google decides late, never or again on what it was sent."""
 
 from __future__ import annotations
 
@@ -51,3 +51,18 @@ def test_another_destination_is_not_sent_a_refused_value_again(shop: Shop, googl
     assert sorted((number, status) for number, status, *_ in shop.corrections(order)) == [
         (1, "counted"), (1, "refused"), (2, "counted"), (2, "refused"),
     ]  # fmt: skip
+
+
+def test_a_sale_sent_again_before_its_correction(shop: Shop, google: GoogleLedger) -> None:
+    """Until it is accepted again, the platform is not known to have anything that could be corrected."""
+    order = shop.sell("100")
+    shop.settle()
+    shop.refund(order, "10")
+    shop.sending.connection.execute(
+        "UPDATE deliveries SET status = 'queued', finished_at = NULL, platform_request_id = NULL"
+        " WHERE space_id = %s AND kind = 'conversion'",
+        (shop.sending.space_id,),
+    )
+    shop.settle(2)
+    assert google.amounts == {key(order): 90}
+    assert shop.corrections(order) == [(1, "skipped", "same_amount", None), (2, "counted", None, 90)]
