@@ -130,7 +130,8 @@ async def _explain_orders(evidence: CauseEvidence, judgement: Judgement) -> str:
     values = evidence.values(judgement)
     (count,) = await fetch_one(evidence.connection, queries["refused"], values)
     if count:
-        return f"{count:,} webhook deliveries were refused. The webhooks' pages show why."
+        number = f"{count:,} webhook deliveries were" if count > 1 else "A webhook delivery was"
+        return f"{number} refused. The webhooks' pages show why."
     key = await fetch_optional(evidence.connection, queries["keys"], values)
     if key is not None:
         name, has_expired = key

@@ -23,9 +23,8 @@ FROM (SELECT FROM webhook_deliveries d
 -- The key that was revoked or expired last.
 SELECT k.name, k.revoked_at IS NULL OR k.expires_at < k.revoked_at
 FROM api_keys k
-WHERE k.space_id = %(space_id)s
-  AND (k.revoked_at >= %(since)s OR k.expires_at >= %(since)s AND k.expires_at <= now())
-ORDER BY coalesce(k.revoked_at, k.expires_at) DESC LIMIT 1;
+WHERE k.space_id = %(space_id)s AND least(k.revoked_at, k.expires_at) BETWEEN %(since)s AND now()
+ORDER BY least(k.revoked_at, k.expires_at) DESC LIMIT 1;
 
 -- name: failures
 -- The failed or refused, and the expired among a destination's latest deliveries.
