@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from ipaddress import ip_network
 from typing import Any
+from uuid import uuid4
 
 import httpx
 import psycopg
@@ -222,6 +223,28 @@ def test_malformed_answers(user: Owner, visit: Callable[[], Browser], credential
     assert user.browser.fill(ADD, ADD, name="Phone", credential=credential).status_code == 422
     user.add()
     assert visit().fill(LOGIN, LOGIN, credential=credential).status_code == 422
+
+
+def test_failed_answers_of_an_address_are_limited(
+    user: Owner, visit: Callable[[], Browser], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After too many, the right passkey is refused there too, but not at another address."""
+    user.add()
+    monkeypatch.setattr("headwater.console.factor_pages.passkey_check.ATTEMPTS", 2)
+    browsers = visit(), visit()
+    for number, browser in enumerate(browsers):
+        browser.client.headers["X-Forwarded-For"] = f"10.7.{uuid4().int % 250}.{number}"
+    statuses = [browsers[0].fill(LOGIN, LOGIN, credential="{}").status_code for _ in range(2)]
+    refusal = log_in(browsers[0], user.device)
+    assert [*statuses, refusal.status_code] == [422, 422, 429]
+    assert int(refusal.headers["Retry-After"]) > 0
+    assert log_in(browsers[1], user.device).url.path.startswith("/console")
+
+
+def test_an_expired_request_adds_no_passkey(user: Owner) -> None:
+    page = user.browser.fill(ADD, ADD, name="Phone", credential="{}", state="x")
+    assert page.status_code == 422
+    assert "Phone" not in user.browser.get(ACCOUNT).text
 
 
 def test_whom_a_passkey_does_not_let_in(

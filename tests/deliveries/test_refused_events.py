@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from tests.deliveries.staging import PLATFORM, Sending, ids_sent
 from tests.support.destinations import change_platform
 from tests.support.fake_platform import Answer, FakePlatform, ReceivedRequest
+from tests.support.waiting import wait_until
 
 
 def all_or_nothing(*bad: str) -> Any:
@@ -68,6 +72,39 @@ def test_a_fault_in_making_a_call_sinks_one(sending: Sending, platform: FakePlat
     assert sending.statuses(destination) == {"delivered": 5, "failed": 1}
     assert sending.read_delivery(bad, "status") == "failed"
     assert len({number for call in ids_sent(platform.bodies) for number in call}) == 5
+
+
+def test_a_fault_of_ours_stops_no_other_destination(sending: Sending, platform: FakePlatform) -> None:
+    """The destination at fault is tried again later, not in a tight loop."""
+    attempts: list[int] = []
+
+    def count_fitting(parts: Sequence[dict[str, Any]]) -> int:
+        if parts[0]["email"] == "bad@example.com":
+            attempts.append(1)
+            raise ValueError("a fault of the platform's code")
+        return len(parts)
+
+    sending.platform = change_platform(PLATFORM, count_fitting=count_fitting)
+    bad_destination, destination = sending.destination(), sending.destination()
+    sending.delivery(bad_destination, sending.event("bad@example.com"))
+
+    def has_delivered(number: int) -> bool:
+        return sending.statuses(destination) == {"delivered": number}
+
+    async def run() -> None:
+        stopping = asyncio.Event()
+        async with sending.open_forwarder(stopping) as forwarder:
+            task = asyncio.create_task(forwarder.run())
+            for number in (1, 2):  # the second is found by a later poll
+                sending.delivery(destination)
+                await asyncio.to_thread(wait_until, partial(has_delivered, number))
+            stopping.set()
+            await task
+
+    asyncio.run(run())
+    assert len(attempts) == 1
+    assert sending.statuses(bad_destination) == {"queued": 1}
+    assert len(platform.requests) == 2
 
 
 def test_what_cannot_be_redacted_is_written_down_without_it(sending: Sending, platform: FakePlatform) -> None:
