@@ -136,6 +136,8 @@ async def _find_in_spend(
     report = await query_spend(connection, space.id, read_spend_query(query, space, current_time))
     left_out = [money.words for money in (*report.left_out_money, *report.left_out_spend)]
     gap = _find_gap(report.began, report.ends[0], terms)
+    if report.problem is not None:  # its spend is 0, whatever was spent
+        gap = f"Ad spend cannot be filtered by this {report.problem}"
     if terms.group_by is None:
         figure: Figure = getattr(report.total, terms.measure)
         return _judge(terms, None if gap else figure, gap or _explain_missing(terms, report), left_out)
@@ -153,7 +155,7 @@ def _judge(terms: RuleTerms, figure: Figure, reason: str, left_out: list[str]) -
 def _judge_rows(terms: RuleTerms, report: CostReport, gap: str, left_out: list[str]) -> RuleFinding:
     """Find rows that spent at least the threshold and have no credited order."""
     if gap:
-        return RuleFinding(False, None, gap)
+        return RuleFinding(False, None, _join([gap]))
     rows = [
         row
         for row in report.rows
@@ -188,8 +190,6 @@ def _find_gap(began: bool, first_event: datetime | None, terms: RuleTerms) -> st
 
 
 def _explain_missing(terms: RuleTerms, report: CostReport) -> str:
-    if report.problem is not None:
-        return f"Ad spend cannot be filtered by this {report.problem}"
     if terms.measure == "contribution" and report.cost_rate is None:
         return "Needs a cost rate in the Space's settings"
     return "" if report.total.spend else "No ad spend in this period"
