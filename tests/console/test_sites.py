@@ -121,6 +121,36 @@ def test_an_address_that_cannot_be_used(
     assert origins(connection, space_id) == []
 
 
+@pytest.mark.parametrize(
+    ("address", "reason"),
+    [
+        ("https://other.example/x", "https://other.example is not an address of the site"),
+        ("http://127.0.0.1:9/", "http://127.0.0.1:9 is not an address of the site"),
+        ("https://me@shop.example/", "has an @"),
+        ("https://shop.example https://shop.example", "Enter the address of a page of the shop"),
+        ("https://shop.example/\0", "The form contains a NUL character."),
+    ],
+)
+def test_a_page_that_is_not_tested(owner: Person, space_id: int, address: str, reason: str) -> None:
+    """Only pages of the site are fetched."""
+    test = f"{create(owner, space_id)}/test"
+    page = owner.browser.fill(test, f"{test}/start", url=address)
+    assert page.status_code == 422
+    assert reason in unescape(page.text)
+
+
+def test_tests_of_a_site_are_limited(owner: Person, space_id: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each fetches a page."""
+    monkeypatch.setattr("headwater.console.site_pages.site_test.MOST_STARTS", 1)
+    test = f"{create(owner, space_id)}/test"
+    started, refused = (
+        owner.browser.fill(test, f"{test}/start", url="https://shop.example/") for _ in range(2)
+    )
+    assert started.status_code == 200
+    assert refused.status_code == 422
+    assert "Start the next one in 10 minutes." in unescape(refused.text)
+
+
 def test_a_form_sent_twice_makes_one(owner: Person, connection: psycopg.Connection, space_id: int) -> None:
     path = make_page(space_id)
     form = owner.browser.form(path, f"{path}/create")
