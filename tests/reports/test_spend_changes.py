@@ -160,6 +160,22 @@ def test_new_customers_and_what_contribution_is_made_of(api: Api, shop: Stage) -
     assert largest["revenue"] == 30
 
 
+@pytest.mark.parametrize("group", ["none", "month", "campaign"])
+def test_customers_of_two_platforms_count_once(api: Api, shop: Stage, group: str) -> None:
+    """Both snapshots equal the report at their time, when one and when two platforms had spend."""
+    shop.run(touch(**ADA, occurred_at=T0 - DAY, source="facebook_ads", campaign_id="4711"))
+    question = {"attribution_model": "linear", "group_by": group}
+    put(api, spend_row(7, 25, campaign_id="4711", account_id="1"))
+    before = report(api, **question)
+    put(api, spend_row(7, 15, "meta", campaign_id="4711", account_id="1"))
+    after = report(api, **question)
+    answer = changes(api, before["snapshot"], **question)
+    assert [answer["totals"][side]["cac"] for side in ("before", "after")] == [25, 40]
+    assert [side["totals"]["cac"] for side in (before, after)] == [25, 40]
+    cac = after["columns"].index("cac")
+    assert [row["after"]["cac"] for row in answer["rows"]] == [row[cac] for row in after["rows"]]
+
+
 @pytest.mark.usefixtures("shop")
 def test_as_csv(api: Api) -> None:
     put(api, spend_row(7, 25))
@@ -177,6 +193,10 @@ def test_as_csv(api: Api) -> None:
         ("google", "google", "spend_replacements", "15.123456", ""),
     ]
     assert [row[1] for row in table[4:]] == ["unmatched"] * 3 + ["total"] * 4
+    total = {**OCTOBER, "since": report(api, group_by="none")["snapshot"], "group_by": "none"}
+    text = api.get("/reports/spend/changes", params=total, accept="text/csv").text
+    rows = [(row["part"], row["spend"]) for row in csv.DictReader(io.StringIO(text))]
+    assert rows == [("before", "40.123456"), ("after", "40.123456"), ("difference", "0")]
 
 
 @pytest.mark.usefixtures("shop")
@@ -185,6 +205,8 @@ def test_what_cannot_be_compared_is_refused(api: Api) -> None:
     assert changes(api, first, 422, group_by="country")["errors"].keys() == {"group_by"}
     assert changes(api, first, 422, only="event:purchase")["errors"].keys() == {"only"}
     assert changes(api, first, 422, attribution_model="linear")["reason"] == "other_question"
+    put(api, spend_row(7, 25))
+    assert changes(api, report(api)["snapshot"], 422, until=first)["errors"].keys() == {"since"}
 
 
 def test_what_is_known_is_forgotten_after_a_while(api: Api, shop: Stage) -> None:
