@@ -106,29 +106,47 @@ def test_the_limit_tells_what_is_left_out(database_url: str, stage: Stage) -> No
     assert list(figures_by_key(report)) == ["2026-05-01", "2026-05-02"]
 
 
-@pytest.mark.parametrize("group", [Group.SOURCE, Group.EVENT, Group.CONTACT])
-@pytest.mark.parametrize("limit", [1, 2, 3])
-@pytest.mark.parametrize("is_by_key", [False, True])
+_SHARE = (Measure.REVENUE, Measure.SHARE)
+
+
+@pytest.mark.parametrize(
+    ("group", "order"),
+    [
+        (Group.SOURCE, Measure.EVENTS), (Group.EVENT, Measure.EVENTS), (Group.CONTACT, Measure.EVENTS),
+        (Group.PATH, Measure.EVENTS), (Group.SOURCE, Measure.CONTACTS), (Group.SOURCE, Measure.SHARE),
+        (Group.SOURCE, Measure.AVERAGE_ORDER_VALUE), (Group.SOURCE, Group.SOURCE),
+        (Group.EVENT, Group.EVENT), (Group.CONTACT, Group.CONTACT),
+    ],
+)  # fmt: skip
 def test_the_first_of_many_groups_are_those_of_few(
     database_url: str,
     stage: Stage,
     monkeypatch: pytest.MonkeyPatch,
     group: Group,
-    limit: int,
-    *,
-    is_by_key: bool,
+    order: Measure | Group,
 ) -> None:
-    """Groups with the same count are ordered by their key's text, which their numbers don't follow."""
-    sources_by_name = {"custom_event_2": "google_ads", "custom_event_10": "email", "purchase": "facebook_ads"}
-    for name, source in sources_by_name.items():
-        contact_id = stage.contact()
-        stage.touchpoint(contact_id, source)
-        stage.event(contact_id, event_name=name)
-    fields = {"measures": (Measure.EVENTS,), "group_by": (group,), "limit": limit}
-    fields |= {"order_by": group} if is_by_key else {}
-    of_few = [row.keys for row in ask(database_url, stage.space_id, **fields).rows]
+    """Groups with the same figure are ordered by their key's text, which their numbers don't follow."""
+    sales = [
+        ("custom_event_2", "google_ads", 1), ("custom_event_10", "email", 1), ("purchase", "google_ads", 10),
+        ("purchase", "email", 15), *[("purchase", "facebook_ads", 4)] * 3, ("purchase", "tiktok_ads", -3),
+    ]  # fmt: skip
+    contacts = {source: stage.contact() for _, source, _ in sales}
+    for source in contacts:
+        stage.touchpoint(contacts[source], source)
+    for name, source, amount in sales:
+        stage.event(contacts[source], event_name=name, amount=Decimal(amount))
+    stage.event(stage.contact(), amount=Decimal(1))
+    measures = _SHARE if order is Measure.SHARE else (order if isinstance(order, Measure) else _SHARE[0],)
+    queries = [
+        {
+            "measures": measures, "group_by": (group,), "limit": limit, "order_by": order,
+            "descending": descending, "models": ("last_touch",),
+        }
+        for limit, descending in ((1, True), (2, True), (2, False))
+    ]  # fmt: skip
+    of_few = [ask(database_url, stage.space_id, **query).rows for query in queries]
     monkeypatch.setattr("headwater.reports.engine.result._MAX_SORTED", 0)
-    assert [row.keys for row in ask(database_url, stage.space_id, **fields).rows] == of_few
+    assert [ask(database_url, stage.space_id, **query).rows for query in queries] == of_few
 
 
 def test_ads_are_called_what_the_catalogue_says(database_url: str, stage: Stage) -> None:
