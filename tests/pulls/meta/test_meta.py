@@ -9,7 +9,7 @@ from datetime import date, timedelta
 import pytest
 
 from tests.pulls.books import AdPlace, Books, fill
-from tests.pulls.checks import Subject, check_deleted_campaign
+from tests.pulls.checks import Subject, check_deleted_campaign, check_pages
 from tests.pulls.meta.pretend import TOKEN, PretendMeta, error
 from tests.pulls.staging import TODAY, Pulls
 from tests.support.fake_platform import Answer, FakePlatform
@@ -17,6 +17,7 @@ from tests.support.wire import ReceivedRequest
 
 SETTINGS = {"ad_account_id": "1234567890"}
 SECRETS = {"access_token": TOKEN}
+META = Subject("meta", SETTINGS, SECRETS, PretendMeta)
 
 
 @pytest.fixture
@@ -48,7 +49,12 @@ def test_it_works(pulls: Pulls, books: Books) -> None:
 
 
 def test_a_deleted_campaign(pulls: Pulls) -> None:
-    check_deleted_campaign(pulls, Subject("meta", SETTINGS, SECRETS, PretendMeta))
+    check_deleted_campaign(pulls, META)
+
+
+def test_pages(pulls: Pulls, monkeypatch: pytest.MonkeyPatch) -> None:
+    platform = check_pages(pulls, META, 2, monkeypatch)
+    assert any("after=4" in request.target for request in platform.requests)
 
 
 @pytest.mark.usefixtures("_meta")
@@ -89,6 +95,7 @@ def test_a_renamed_campaign(pulls: Pulls, books: Books) -> None:
         (error(100, "Invalid parameter"), "refused", "active"),
         (Answer(body=b'{"currency": "EUR", "timez'), "temporary", "active"),
         (Answer(body={"name": "Main shop"}), "refused", "active"),
+        (Answer(body={"account_status": 2, "currency": "EUR"}), "account", "held"),
     ],
 )
 def test_faults(pulls: Pulls, answer: Answer, fault: str, status: str) -> None:

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from headwater.base.egress.client import Egress
 from headwater.database.pool import Database
+from headwater.spend.connections.check import SealedConnections, SpendConnectionCheck, check_connection
 from headwater.spend.connections.leases import open_secrets
 from headwater.spend.ledger import put_report
 from headwater.spend.models import SpendRow
@@ -23,6 +25,7 @@ from tests.support.wire import ReceivedRequest
 
 SETTINGS = {"account_id": "1234567890", "customer_id": CUSTOMER}
 MICROSOFT = checks.Subject("microsoft", SETTINGS, SECRETS, PretendMicrosoft)
+NO_ROWS = Answer(body={"ReportRequestStatus": {"Status": "Success"}})
 REFUSED_BLOB = Answer(403, b"<?xml version='1.0'?><Error/>", {"Content-Type": "application/xml"})
 
 
@@ -85,6 +88,7 @@ def test_a_token_that_expires_during_a_report(pulls: Pulls) -> None:
         (error(500, 0, "InternalError"), "temporary", "active"),
         (error(400, 100, "NullRequest"), "refused", "active"),
         (Answer(404, b"<html/>", {"Content-Type": "text/html"}), "version", "held"),
+        (Answer(502, b"<html/>", {"Content-Type": "text/html"}), "temporary", "active"),
         (Answer(body=b'{"Account": {"Id'), "temporary", "active"),
         (Answer(body={"Account": {}}), "refused", "active"),
     ],
@@ -97,7 +101,7 @@ def test_faults(pulls: Pulls, answer: Answer, fault: str, status: str) -> None:
     ("answer", "fault"),
     [
         (Answer(body={"ReportRequestStatus": {"Status": "Error", "ReportDownloadUrl": None}}), "temporary"),
-        (Answer(body={"ReportRequestStatus": {"Status": "Success"}}), None),
+        (NO_ROWS, None),
     ],
 )
 def test_an_error_or_no_rows_in_a_good_answer(pulls: Pulls, answer: Answer, fault: str | None) -> None:
@@ -144,6 +148,25 @@ def test_rotated_tokens_are_stored_before_use_and_survive_a_kill(pulls: Pulls) -
     assert pulls.state(connection).status == "active"
     checks.check_books(pulls, books)
     assert set(refresh_tokens) == {"M.C5_refresh.1", "M.C5_refresh.2"}
+
+
+def test_a_check_stores_a_rotated_token(pulls: Pulls) -> None:
+    """The token before works no longer."""
+    pretend = PretendMicrosoft(Books())
+    with checks.serve_platform(
+        pulls, MICROSOFT, lambda request: NO_ROWS if request.target == POLL else pretend(request)
+    ):
+        connection = MICROSOFT.connect(pulls)
+
+        async def check(database: Database) -> SpendConnectionCheck:
+            stored = SealedConnections(database.transaction, pulls.urls, KEY)
+            async with Egress(["127.0.0.1"], seconds=5) as egress:
+                return await check_connection(stored, egress, AccountKey(pulls.stage.space_id, connection))
+
+        for number in (1, 2):
+            result = pulls.run(check)
+            assert result.ok, result.message
+            assert _stored_secrets(pulls, connection) == {**SECRETS, "refresh_token": f"M.C5_refresh.{number}"}
 
 
 def _pull_with(pulls: Pulls, path: str, answer: Answer) -> Any:
