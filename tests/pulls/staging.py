@@ -86,7 +86,7 @@ class Pulls:
             platforms=PLATFORMS,
             urls={**dict.fromkeys(PLATFORMS, "https://unset.example"), **self.urls},
             sealing_key=KEY,
-            waits=Waits(self._wait, self.time.timestamp),
+            waits=Waits(self._wait, lambda: self.time.timestamp()),
         )
         return Puller(services, stopping or asyncio.Event())
 

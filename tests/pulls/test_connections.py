@@ -11,7 +11,7 @@ import pytest
 
 from headwater.base.egress.client import Egress
 from headwater.spaces.encryption import derive_key
-from headwater.spend.connections import check
+from headwater.spend.connections import check, connections
 from headwater.spend.connections.check import SpendConnectionCheck, check_credentials
 from headwater.spend.platforms.platform import Credentials
 from headwater.spend.platforms.registry import PLATFORMS
@@ -108,8 +108,18 @@ def test_bad_connections_are_refused(api: Api) -> None:
     assert refusal(api, {**DESCRIBED, **wrong}).keys() >= {
         "settings.ad_account_id", "secrets.password", "secrets.access_token", "name",
     }  # fmt: skip
+    path = f"/spend/connections/{create(api)['id']}"
+    for change in ({}, {"platform": "google"}):
+        assert api.send("PUT", path, json=change).status_code == 422
     for destination in (True, "1", 0, 10**18, 999):
         assert refusal(api, {**DESCRIBED, "destination_id": destination}).keys() == {"destination_id"}
+
+
+def test_a_space_has_a_bounded_number_of_connections(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "MOST_CONNECTIONS", 2)
+    for _ in range(2):
+        create(api)
+    assert refusal(api, DESCRIBED).keys() == {"platform"}
 
 
 def test_a_destination_lends_its_token(api: Api, stage: Stage) -> None:
@@ -149,6 +159,12 @@ def test_a_pulled_connection_shows_its_account_and_its_fault(pulls: Pulls, api: 
     assert "Meta" in held_details["remedy"]
     update = api.send("PUT", f"/spend/connections/{connection}", json={"secrets": {"access_token": "new"}})
     assert update.json()["status"] == "active"
+    pulls.stage.connection.execute(
+        "UPDATE spend_connections SET secrets = %s WHERE id = %s", (derive_key("x"), connection)
+    )
+    pulls.pull_later(connection, hours=6)
+    sealed_details = api.get(f"/spend/connections/{connection}").json()
+    assert (sealed_details["status"], sealed_details["fault"]) == ("held", "token")
 
 
 # ------------------------------------------------------------------------------------- checks

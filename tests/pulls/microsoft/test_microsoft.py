@@ -110,6 +110,17 @@ def test_an_error_or_no_rows_in_a_good_answer(pulls: Pulls, answer: Answer, faul
     assert pulls.ledger() == {}
 
 
+def test_a_report_that_is_never_ready(pulls: Pulls) -> None:
+    async def wait(seconds: float) -> None:
+        pulls.time += timedelta(seconds=seconds)
+
+    pulls._wait = wait
+    answer = Answer(body={"ReportRequestStatus": {"Status": "Pending"}})
+    state = _pull_with(pulls, POLL, answer)
+    assert (state.fault, state.status) == ("temporary", "active")
+    assert pulls.time - NOW < timedelta(hours=1)
+
+
 @pytest.mark.parametrize(
     ("answer", "fault"),
     [

@@ -22,7 +22,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple, TypeVar
 import msgspec
 from msgspec import Meta
 
-from headwater.base.egress.answers import is_temporary, join_error_texts, read_object, read_wait, succeeded
+from headwater.base.egress.answers import is_temporary, join_error_texts, read_object, read_wait
 from headwater.base.egress.calls import bearer
 from headwater.base.egress.models import EgressRequest, EgressResponse
 from headwater.http.inputs.account_kinds import ApiKind
@@ -186,9 +186,9 @@ class SpendPlatform(ApiKind, ABC):
             )
         return body
 
+    @abstractmethod
     def find_fault(self, answer: EgressResponse, body: dict[str, Any]) -> Fault | None:
         """Return why an answer cannot be used; `body` is empty if it is not a JSON object."""
-        return None if succeeded(answer) else judge_status(answer)
 
     @abstractmethod
     def read_account(self, credentials: Credentials) -> Exchange[SpendAccount]:

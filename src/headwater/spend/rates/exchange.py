@@ -23,15 +23,13 @@ class RateTable:
     )
 
     def rate(self, day: date, source: str, target: str) -> Fraction | None:
-        """Return the units of `target` equal to one of `source`; None if unknown."""
+        """Return the units of `target` equal to one of `source`, another currency; None if unknown."""
         key = day, source, target
         if key not in self._cache:
             self._cache[key] = self._find(day, source, target)
         return self._cache[key]
 
     def _find(self, day: date, source: str, target: str) -> Fraction | None:
-        if source == target:
-            return Fraction(1)
         for days_back in range(MAX_DAYS_BACK + 1):
             earlier_day = day - timedelta(days=days_back)
             rate = self._space_rate(earlier_day, source, target) or self._reference_rate(
