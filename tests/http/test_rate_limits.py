@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator
 
+import httpx
 import psycopg
 import pytest
 
@@ -69,6 +70,37 @@ def test_spaces_and_buckets_have_their_own(
         assert client.get("/receipts/1").status_code == 404
     with client_for(two_servers[0], make_key(other_space)) as client:
         assert client.post("/events/track", json=EVENT).status_code == 202
+
+
+def test_spaces_that_share_a_commit_have_their_own(
+    two_servers: list[Running], connection: psycopg.Connection, make_space: Callable[..., int],
+    make_key: Callable[..., str],
+) -> None:  # fmt: skip
+    """Requests that arrive at once are counted by one statement."""
+    limited_space, other_space = make_space(), make_space()
+    set_limit(connection, limited_space, "track", 5)
+
+    async def send(space_id: int) -> list[httpx.Response]:
+        headers = {"Authorization": f"Bearer {make_key(space_id)}"}
+        async with httpx.AsyncClient(base_url=two_servers[0].base_url, headers=headers) as client:
+            return await asyncio.gather(
+                *(client.post("/public-api/v1/events/track", json=EVENT) for _ in range(10))
+            )
+
+    async def send_both() -> list[list[httpx.Response]]:
+        return await asyncio.gather(send(limited_space), send(other_space))
+
+    limited_answers, other_answers = asyncio.run(send_both())
+    assert [answer.status_code for answer in other_answers] == [202] * 10
+    minutes = {answer.headers["x-ratelimit-reset"] for answer in (*limited_answers, *other_answers)}
+    if len(minutes) == 1:
+        assert sorted(answer.status_code for answer in limited_answers) == [202] * 5 + [429] * 5
+        assert {answer.headers["x-ratelimit-limit"] for answer in limited_answers} == {"5"}
+        assert min(int(answer.headers["x-ratelimit-remaining"]) for answer in other_answers) == 990
+    for space_id, answers in ((limited_space, limited_answers), (other_space, other_answers)):
+        accepted = [answer.headers["x-receipt-id"] for answer in answers if answer.status_code == 202]
+        rows = connection.execute("SELECT count(*) FROM inbox WHERE space_id = %s", (space_id,)).fetchone()
+        assert rows == (len(set(accepted)),)
 
 
 def test_a_batch_is_taken_whole_or_not_at_all(
