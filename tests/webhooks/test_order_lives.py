@@ -53,7 +53,7 @@ class Life:
 
 
 def shopify_life(life: Life) -> None:
-    """Refunds with several transactions or of goods only, reported under two topics, and a cancellation."""
+    """Refunds with several transactions or of goods only, reported under two topics, a cancellation and a deletion."""
     order = {**ORDER, "total_price": "100.00", "refunds": []}
 
     def add_delivery(topic: str, body: dict[str, Any]) -> None:
@@ -80,6 +80,9 @@ def shopify_life(life: Life) -> None:
             add_delivery("order_transactions/create", {**transaction, "order_id": ORDER["id"]})
     if life.draw.random() < 0.3:
         add_delivery("orders/cancelled", {**order, "cancelled_at": life.next_time() + "Z"})
+        life.returned_amount = life.amount
+    if life.draw.random() < 0.3:
+        add_delivery("orders/delete", {"id": ORDER["id"]})
         life.returned_amount = life.amount
 
 

@@ -12,6 +12,7 @@ import psycopg
 import pytest
 
 from headwater.base.settings import Settings
+from headwater.intake.inbox import inbox
 from headwater.intake.webhooks.deliveries import KEPT_DELIVERIES
 from tests.conftest import Running, run_application
 from tests.support.factories import make_stage
@@ -20,6 +21,7 @@ from tests.support.webhook_samples import SAMPLES
 from tests.support.webhook_samples.sample import in_base64
 from tests.support.webhook_samples.shopify import ORDER, REFUND
 from tests.support.webhook_samples.stripe import SESSION, stripe
+from tests.support.webhook_samples.woocommerce import WOO
 from tests.support.webhooks import SECRET, Hook, Hooks
 
 PAID = stripe("checkout.session.completed", SESSION)
@@ -99,6 +101,39 @@ def test_a_refund_waits_for_its_order(webhooks: Hooks, api: Api) -> None:
 
 
 # --------------------------------------------------------------------------------- who may deliver
+
+
+def test_a_refund_belongs_to_the_mapped_order(webhooks: Hooks) -> None:
+    """Two shops of one Space have the same order numbers."""
+    shops = [webhooks.make("woocommerce", map__order_id="order_key") for _ in range(2)]
+    orders = [
+        {**WOO, "order_key": f"wc_order_{number}", "_links": {"self": [{"href": f"https://{number}.example/"}]}}
+        for number in (1, 2)
+    ]  # fmt: skip
+    for shop, order in zip(shops, orders, strict=True):
+        assert shop.deliver(order).json()["status"] == "accepted"
+    refunded = {**orders[1], "date_modified_gmt": "2026-05-13T12:00:00"}
+    shops[1].deliver({**refunded, "refunds": [{"id": 9, "total": "-9.35"}]})
+    queue = shops[0].queue()
+    queue.process()
+    assert sorted(map(float, queue.values("events", "amount"))) == [-9.35, 29.35, 29.35]
+    shops[1].deliver({**refunded, "order_key": [1]})
+    assert "order_id" in shops[1].deliveries("detail")[-1]
+
+
+def test_a_delivery_that_cannot_be_stored_is_retried(
+    webhooks: Hooks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is no duplicate of the attempt that failed."""
+    hook = webhooks.make("shopify")
+    with monkeypatch.context() as patch:
+        patch.setattr(inbox.Inbox, "_is_full", lambda _, size: size > 0)
+        assert hook.deliver(ORDER).status_code == 503
+    assert hook.deliveries("status") == []
+    assert hook.deliver(ORDER).json()["status"] == "accepted"
+    hook.queue().process()
+    assert hook.deliveries("status") == ["accepted"]
+    assert len(hook.queue().rows("events", "id")) == 1
 
 
 def test_a_token_that_opens_nothing(webhooks: Hooks, connection: psycopg.Connection) -> None:

@@ -5,6 +5,7 @@ between.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, cast
 
@@ -14,6 +15,7 @@ from msgspec import Struct
 from headwater.events.refunds.reports import AcceptedRefund
 from headwater.http.errors import Errors, Invalid, join_rules
 from headwater.http.json_decoder import NOT_AN_OBJECT, decode_json
+from headwater.intake.ingest.forms import Check
 from headwater.intake.webhooks.expressions import parse
 from headwater.intake.webhooks.mapping import (
     MappedPayload,
@@ -125,18 +127,22 @@ def _find_refund(
     reader: ReadContext, document: MappingInput, topic: str, current_time: float
 ) -> AcceptedRefund | None:
     """Apply a mapping of order_id, too. Raises Invalid."""
-    mapping = reader.settings.mapping
-    order_id_expression = mapping.get(f"order_id@{topic}") or mapping.get("order_id")
-    try:
-        refund = PROVIDERS[reader.type].money_back(document, topic, current_time)
-        order_id = (
-            parse(order_id_expression).find(document) if order_id_expression and refund is not None else None
-        )
-        if refund is not None and order_id is not None:
-            refund = msgspec.structs.replace(refund, order_ids=(to_text(order_id),))
-    except ValueError as error:
-        raise Invalid({"amount": [f"The amount {error}"]}) from None
-    return refund
+    check = Check()
+    money_back = PROVIDERS[reader.type].money_back
+    refund: AcceptedRefund | None = check(money_back, "amount", document, topic, current_time)
+    order_id = refund and check(_find_order_id, "order_id", document, topic, reader.settings.mapping)
+    if check.errors:
+        raise Invalid(check.errors)
+    if refund is None or order_id is None:
+        return refund
+    return msgspec.structs.replace(refund, order_ids=(order_id,))
+
+
+def _find_order_id(document: MappingInput, topic: str, mapping: Mapping[str, str]) -> str | None:
+    """Raise ValueError with a rule."""
+    expression = mapping.get(f"order_id@{topic}") or mapping.get("order_id")
+    order_id = parse(expression).find(document) if expression else None
+    return None if order_id is None else to_text(order_id)
 
 
 def _explain_ignored(provider: Provider, topic: str) -> str:
