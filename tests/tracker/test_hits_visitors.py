@@ -7,6 +7,9 @@ from typing import Any
 import httpx
 import pytest
 
+from headwater.intake.pipeline.batch_runner import process_space
+from headwater.intake.tracker.browser_reports import MAX_AGO
+from headwater.sources.catalogue import SOURCE_IDS
 from tests.support.sites import CHROME, GOOGLEBOT, Site, event, identify, page
 
 
@@ -69,6 +72,43 @@ class TestTheToken:
         response = site.report(page(), token=token)
         assert response.status_code == 422
         assert "token" in response.json()["errors"]
+
+
+class TestTheLanding:
+    """A browser that stores nothing names the page view that brought it when its visitor is known."""
+
+    landing = {"url": "https://shop.example/?utm_source=google&utm_medium=cpc", "ago": 90_000}
+
+    def touches(self, site: Site, **members: Any) -> list[Any]:
+        response = site.report(identify(email="ada@example.com"), token=None, fingerprint="f", **members)
+        assert response.status_code == 202
+        process_space(site.connection, site.space_id)
+        return site.connection.execute(
+            "SELECT source_id, now() - occurred_at BETWEEN interval '89 s' AND interval '2 min'"
+            " FROM touchpoints WHERE space_id = %s",
+            (site.space_id,),
+        ).fetchall()
+
+    def test_it_is_a_touchpoint_of_the_known_contact(self, site: Site) -> None:
+        assert self.touches(site, landing=self.landing) == [(SOURCE_IDS["google_ads"], True)]
+
+    def test_its_referrer_names_a_source(self, site: Site) -> None:
+        landing = {**self.landing, "url": "https://shop.example/", "referrer": "https://www.bing.com/"}
+        assert self.touches(site, landing=landing) == [(SOURCE_IDS["bing_organic"], True)]
+
+    @pytest.mark.parametrize(
+        "change",
+        [{"ago": -1}, {"ago": MAX_AGO + 1}, {"url": "nothing"}, {"url": 1}, {"ago": None}, {"referrer": 1}],
+    )
+    def test_an_invalid_one_is_left_out(self, site: Site, change: dict[str, Any]) -> None:
+        assert self.touches(site, landing={**self.landing, **change}) == []
+        rows = site.connection.execute("SELECT reason FROM rejected WHERE space_id = %s", (site.space_id,))
+        assert rows.fetchall() == []
+
+    def test_a_browser_with_a_token_has_reported_it(self, site: Site) -> None:
+        site.report(identify(email="ada@example.com"), landing=self.landing)
+        ((_, payload),) = site.rows()
+        assert "landing" not in payload
 
 
 class TestBots:
