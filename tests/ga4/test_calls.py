@@ -65,6 +65,11 @@ class TestEvents:
         assert desk.wait_for_ignored() == [("user_data", "hashed", 1)]
 
 
+def test_a_purchase_whose_items_have_no_price_has_no_amount(desk: Ga4Desk) -> None:
+    desk.collect(event("purchase", transaction_id="T1", items=[{"price": 5}, {"item_id": "a"}]))
+    assert desk.rows("order_id", "amount") == [("T1", None)]
+
+
 class TestRefunds:
     @pytest.mark.parametrize(
         ("params", "stored_value"),

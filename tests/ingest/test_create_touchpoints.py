@@ -68,6 +68,13 @@ def test_it_works(client: httpx.Client, connection: psycopg.Connection, space_id
     ]
 
 
+def test_a_network_that_the_space_lacks_is_refused(client: httpx.Client) -> None:
+    unknown = {**VALID, "source": "unheard_of_ads"}
+    assert list(errors(client, unknown)) == ["source"]
+    results = send(client, VALID, unknown).json()["results"]
+    assert [result["status"] for result in results] == ["queued", "invalid"]
+
+
 def test_every_field_is_kept(client: httpx.Client, connection: psycopg.Connection) -> None:
     values = {
         name: f"some {name}" for name in TouchpointPayload.__struct_fields__

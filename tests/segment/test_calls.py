@@ -122,6 +122,15 @@ class TestPeople:
         assert desk.rows("company_id IS NOT NULL") == [(True,)]
         assert desk.rows("email", table="contacts") == [(None,)]
 
+    @pytest.mark.parametrize("group", [" g1 ", 1])
+    def test_a_group_of_the_context_is_the_company_too(self, desk: Desk, group: str | int) -> None:
+        desk.stage.connection.execute(
+            "UPDATE spaces SET company_identity_mode = 'external_id' WHERE id = %s", (desk.stage.space_id,)
+        )
+        desk.send("track", userId="u1", event="Signed Up", context={"groupId": group})
+        assert desk.rows("external_id", table="companies") == [(str(group).strip(),)]
+        assert desk.rows("company_id IS NOT NULL") == [(True,)]
+
 
 class TestEvents:
     @pytest.mark.parametrize(
