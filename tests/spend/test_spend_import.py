@@ -138,6 +138,13 @@ def test_what_cannot_be_known_is_said(importer: Importer) -> None:
     assert "more than 24 hours ahead" in importer.refusal("spend", write(importer, OWN), *ahead)
 
 
+@pytest.mark.parametrize(
+    "text", [f"{'x' * 65_490}\n{OWN}", OWN.replace("\n", f"{',' * 66_000}\n", 1)], ids=["words", "columns"]
+)
+def test_a_header_that_ends_too_late_is_refused(importer: Importer, text: str) -> None:
+    assert "the header matches no known format" in importer.refusal("spend", write(importer, text))
+
+
 def test_columns_can_be_named(importer: Importer, stage: Stage) -> None:
     file = write(importer, "tag,kosten,kampagne\n13.05.2026,12.34,Spring\n14.05.2026,1,Spring\n")
     assert "--map" in importer.refusal("spend", file)

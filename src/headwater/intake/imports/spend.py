@@ -105,6 +105,8 @@ def find_table(
                 first = islice(rows, _SAMPLE_ROWS)
                 sample = [dict(zip(header, cells, strict=False)) for cells in first]
                 if len(head) == _EXAMINED_BYTES and len(sample) < _SAMPLE_ROWS:
+                    if not sample:
+                        continue  # the header is cut off
                     sample.pop()  # it is cut off
                 table_dialect = Dialect(dialect.encoding, delimiter, before)
                 return SpendTable(recognition, table_dialect, tuple(sample))
