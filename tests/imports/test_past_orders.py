@@ -233,6 +233,26 @@ def test_woocommerce_exports_are_recognized(importer: Importer, pipeline: Pipeli
     ]  # fmt: skip
 
 
+def test_a_refund_that_cannot_be_read_refuses_its_order(importer: Importer, pipeline: Pipeline) -> None:
+    """A refund whose date cannot be read is dated by its order."""
+    items = {
+        "731": "amount:1.2.3|reason:|date:2026-05-20 10:00:00", "732": f"amount:{'9' * 18}|reason:|date:",
+        "733": "amount:5|reason:|date:2026-13-45 10:00:00",
+    }  # fmt: skip
+    orders = [
+        WOOCOMMERCE | {"order_id": order_id, "order_number": order_id, "refund_items": refund_items}
+        for order_id, refund_items in items.items()
+    ]
+    report = bring(importer, *orders, status=1)
+    assert len(report["reasons"]) == 2
+    assert all(reason.startswith("The refunds must be a ") for reason in report["reasons"])
+    importer_report = bring(importer, SHOPIFY | {"Refunded Amount": "9" * 18}, status=1)
+    assert [*importer_report["reasons"]][0].startswith("The refunded must be a ")
+    pipeline.process()
+    rows = pipeline.rows("events", "amount", "event_time::date::text")
+    assert sorted(rows) == [(Decimal(-5), "2026-05-13"), (Decimal("29.35"), "2026-05-13")]
+
+
 OTHERS: list[dict[str, str]] = [
     {"Order Number": "9", "Order Status": "Completed", "Order Date": "2026-05-13 11:00",
      "Email (Billing)": "ada@example.com", "Order Total Amount": "12.5", "Order Refund Amount": "2.5"},

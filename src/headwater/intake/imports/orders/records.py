@@ -181,11 +181,9 @@ def _read_refund(
     Later reports of webhooks replace it.
     """
     amount, refunded_at = _sum_refunds(values), _find_refund_time(values, event.event_time, current_time)
-    is_full = read_status(values) == "refunded" and not amount
-    if not amount and not is_full:
+    if amount is None and read_status(values) != "refunded":
         return None
-    text = None if is_full else decimal_text(amount, MAX_AMOUNT, AMOUNT_STEP)
-    return _report_sum(event, text, refunded_at)
+    return _report_sum(event, amount, refunded_at)
 
 
 def _make_void(values: Mapping[str, Any], event: AcceptedEvent, current_time: float) -> AcceptedRefund | None:
@@ -204,18 +202,16 @@ def _report_sum(event: AcceptedEvent, amount: str | None, refunded_at: int) -> A
     )
 
 
-def _sum_refunds(values: Mapping[str, Any]) -> Decimal:
-    """Raise Invalid for an amount that isn't a number."""
-    if not is_blank(values.get("refunded")):
-        try:
-            return abs(to_number(values["refunded"]))
-        except ValueError as error:
-            raise Invalid.of("refunded", str(error)) from None
-    items = _REFUND_ITEM.findall(str(values.get("refunds") or ""))
+def _sum_refunds(values: Mapping[str, Any]) -> str | None:
+    """Return None without refunds. Raise Invalid for an amount that isn't a number or is too large."""
+    name = "refunds" if is_blank(values.get("refunded")) else "refunded"
+    text = str(values.get(name) or "")
     try:
-        return sum(map(to_number, items), Decimal(0))
+        amounts = map(to_number, _REFUND_ITEM.findall(text) if name == "refunds" else [values[name]])
+        amount = abs(sum(amounts, Decimal(0)))
+        return decimal_text(amount, MAX_AMOUNT, AMOUNT_STEP) if amount else None
     except ValueError as error:
-        raise Invalid.of("refunds", str(error)) from None
+        raise Invalid.of(name, str(error)) from None
 
 
 def _find_refund_time(values: Mapping[str, Any], ordered_at: int, current_time: float) -> int:
