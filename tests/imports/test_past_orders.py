@@ -253,6 +253,13 @@ def test_a_refund_that_cannot_be_read_refuses_its_order(importer: Importer, pipe
     assert sorted(rows) == [(Decimal(-5), "2026-05-13"), (Decimal("29.35"), "2026-05-13")]
 
 
+def test_a_field_that_cannot_be_kept_is_left_out_with_a_warning(importer: Importer) -> None:
+    bring(importer, WOOCOMMERCE | {"billing_phone": "5" * 100})
+    (payload,) = importer.payloads()
+    assert "phone" not in payload
+    assert payload["warnings"] == ["The phone must be a string of at most 64 characters."]
+
+
 OTHERS: list[dict[str, str]] = [
     {"Order Number": "9", "Order Status": "Completed", "Order Date": "2026-05-13 11:00",
      "Email (Billing)": "ada@example.com", "Order Total Amount": "12.5", "Order Refund Amount": "2.5"},
