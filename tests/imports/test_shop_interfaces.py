@@ -107,6 +107,22 @@ def test_it_works(importer: Importer, shop: str) -> None:
     assert len(set(ids)) == len(ids) == ORDERS
 
 
+@pytest.mark.usefixtures("_quick_retries")
+@pytest.mark.parametrize(
+    ("shop", "expected"),
+    [
+        ("woocommerce", {"after": "2026-01-01T00:00:00", "dates_are_gmt": "true"}),
+        ("stripe", {"created[gte]": "1767225600"}),
+    ],
+)
+def test_orders_since_a_time(importer: Importer, shop: str, expected: dict[str, str]) -> None:
+    with FakePlatform(default=lambda request: Answer(body=SHOPS[shop][0](request))) as fake:
+        bring(importer, shop, fake.url, "--since", "2026-01-01")
+        queries = [read_query(request) for request in fake.requests]
+    assert len(queries) > 1
+    assert all(query.items() >= expected.items() for query in queries)
+
+
 def fields(event: dict[str, Any]) -> dict[str, Any]:
     names = ("email", "amount", "currency", "order_id", "order_name", "trk_source", "trk_token", "phone")
     return {name: event.get(name) for name in names}
@@ -193,6 +209,17 @@ def test_failures_are_explained(
     assert message in output
     assert "shpat_1" not in output
     assert importer.waiting() == []
+
+
+@pytest.mark.usefixtures("_quick_retries")
+def test_a_shop_that_cannot_be_reached_does_not_answer(
+    importer: Importer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with FakePlatform() as fake:
+        url = fake.url
+    arguments = ["import", "shop", "shopify", "--space", str(importer.stage.space_id), "--shop", url]
+    assert main([*arguments, "--secret", "access_token=shpat_1"]) == 2
+    assert "does not answer now" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("_quick_retries")

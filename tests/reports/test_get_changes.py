@@ -338,9 +338,7 @@ def test_a_group_with_names_has_two_columns(api: Api, shop: Stage) -> None:
     assert ["7", "Spring", "difference", "50"] in list(csv.reader(io.StringIO(text)))
 
 
-def test_many_events_are_added_up_in_chunks(
-    api: Api, shop: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_many_events_are_added_up_in_chunks(api: Api, shop: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     snapshot = read(api)
     shop.run(touch(**ADA, occurred_at=T0 - DAY, source="email"))
     shop.run(*(event(**ADA, amount=amount) for amount in ("20", "10", "4")))

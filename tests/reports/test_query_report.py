@@ -119,11 +119,7 @@ _SHARE = (Measure.REVENUE, Measure.SHARE)
     ],
 )  # fmt: skip
 def test_the_first_of_many_groups_are_those_of_few(
-    database_url: str,
-    stage: Stage,
-    monkeypatch: pytest.MonkeyPatch,
-    group: Group,
-    order: Measure | Group,
+    database_url: str, stage: Stage, monkeypatch: pytest.MonkeyPatch, group: Group, order: Measure | Group
 ) -> None:
     """Groups with the same figure are ordered by their key's text, which their numbers don't follow."""
     sales = [

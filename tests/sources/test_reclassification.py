@@ -109,6 +109,9 @@ def test_a_touchpoint_sent_by_itself() -> None:
     )  # fmt: skip
     reset_touch = classify_anew(stored_touch, SHIPPED, SHIPPED_ALONE)
     assert (reset_touch.source, reset_touch.rule) == ("referral", "campaign")
+    stored_touch = msgspec.structs.replace(stored_touch, url=PAGE)
+    reset_touch = classify_anew(stored_touch, SHIPPED, SHIPPED_ALONE)
+    assert (reset_touch.source, reset_touch.rule) == ("direct", "payment_provider")
 
 
 def test_a_referrer_that_is_excluded_since() -> None:
@@ -116,6 +119,10 @@ def test_a_referrer_that_is_excluded_since() -> None:
     assert stored_touch is not None
     reset_touch = classify_anew(stored_touch, Exclusions(extra_hosts=["pay.example"]), SHIPPED_ALONE)
     assert (reset_touch.source, reset_touch.rule) == ("referral", "campaign")
+    untagged_touch = classify_view(PAGE, "pay.example", NAMES)
+    assert untagged_touch is not None
+    reset_touch = classify_anew(untagged_touch, Exclusions(extra_hosts=["pay.example"]), NAMES)
+    assert (reset_touch.source, reset_touch.rule) == ("direct", "direct")
 
 
 @pytest.mark.parametrize(

@@ -157,6 +157,8 @@ def test_a_space_adds_and_takes_away_excluded_hosts() -> None:
     assert reason("", "https://a.bank.example/", extra_hosts=["bank.example"]) == "excluded_host"
     assert source("", "https://www.klarna.com/", heeded=["klarna.com"]) == "referral"
     assert reason("", "https://www.paypal.com/", heeded=["klarna.com"]) == "payment_provider"
+    assert reason("", "https://pay.amazon.de/", heeded=["pay.amazon.com"]) == "payment_provider"
+    assert source("", "https://pay.amazon.de/", heeded=["amazon.de"]) == "referral"
 
 
 def test_an_own_domain_that_ships_as_excluded_is_own() -> None:
@@ -172,6 +174,12 @@ def test_hosts_that_are_none_are_refused(host: str) -> None:
 def test_a_placeholder_that_nobody_filled_in_says_nothing() -> None:
     assert source("gclid={gclid}&utm_source={{site_source_name}}") == "direct"
     assert source("ttclid=__CLICKID__") == "direct"
+    assert source("utm_campaign=%%ADID%%") == "direct"  # decoding would change it
+
+
+def test_a_letter_is_no_e_mail() -> None:
+    assert source("utm_source=agency&utm_medium=direct+mail+spring") == "referral"
+    assert source("utm_source=agency&utm_medium=e+mail+blast") == "email"
 
 
 def test_ampersands_escaped_for_html_part_parameters() -> None:

@@ -177,7 +177,10 @@ def test_a_check_stores_a_rotated_token(pulls: Pulls) -> None:
         for number in (1, 2):
             result = pulls.run(check)
             assert result.ok, result.message
-            assert _stored_secrets(pulls, connection) == {**SECRETS, "refresh_token": f"M.C5_refresh.{number}"}
+            assert _stored_secrets(pulls, connection) == {
+                **SECRETS,
+                "refresh_token": f"M.C5_refresh.{number}",
+            }
 
 
 def _pull_with(pulls: Pulls, path: str, answer: Answer) -> Any:
