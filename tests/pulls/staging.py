@@ -86,9 +86,12 @@ class Pulls:
             platforms=PLATFORMS,
             urls={**dict.fromkeys(PLATFORMS, "https://unset.example"), **self.urls},
             sealing_key=KEY,
-            waits=Waits(self._wait, lambda: self.time.timestamp()),
+            waits=Waits(self._wait, self.clock),
         )
         return Puller(services, stopping or asyncio.Event())
+
+    def clock(self) -> float:
+        return self.time.timestamp()
 
     def state(self, connection_id: int) -> ConnectionRow:
         async def fetch(database: Database) -> ConnectionRow:

@@ -327,28 +327,25 @@ def test_as_csv(api: Api, shop: Stage) -> None:
 
 
 def test_a_group_with_names_has_two_columns(api: Api, shop: Stage) -> None:
-    by_campaign = {"group_by[]": "campaign"}
-    snapshot = read(api, **by_campaign)
-    spring = {"source": "email", "campaign_id": "7", "campaign_name": "Spring"}
-    shop.run(touch(**ADA, occurred_at=T0 - DAY, **spring))
-    rows = changes(api, snapshot, **by_campaign)["rows"]
+    parameters = {"since": read(api, **{"group_by[]": "campaign"}), "group_by[]": "campaign"}
+    shop.run(touch(**ADA, occurred_at=T0 - DAY, campaign_id="7", campaign_name="Spring"))
+    rows = changes(api, parameters["since"], **parameters)["rows"]
     assert [(row["campaign"], row["campaign_name"]) for row in rows] == [(None, None), ("7", "Spring")]
-    parameters = {**OCTOBER, **BY_SOURCE, **by_campaign, "since": snapshot}
-    text = api.get("/reports/changes", params=parameters, accept="text/csv").text
-    assert ["7", "Spring", "difference", "50"] in list(csv.reader(io.StringIO(text)))
+    table = api.get("/reports/changes", params={**OCTOBER, **BY_SOURCE, **parameters}, accept="text/csv").text
+    assert ["7", "Spring", "difference", "50"] in list(csv.reader(io.StringIO(table)))
 
 
 def test_many_events_are_added_up_in_chunks(api: Api, shop: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    snapshot = read(api)
-    shop.run(touch(**ADA, occurred_at=T0 - DAY, source="email"))
-    shop.run(*(event(**ADA, amount=amount) for amount in ("20", "10", "4")))
+    snapshot, orders = read(api), (event(**ADA, amount=amount) for amount in ("20", "10", "4"))
+    shop.run(touch(**ADA, occurred_at=T0 - DAY, source="email"), *orders)
     monkeypatch.setattr(event_sums, "MOST_TOUCHES", 3)
     answer = changes(api, snapshot)
-    assert answer["overall"]["causes"] == {"late_events": {"credited_revenue": 34}}
-    assert {row["source"]: row["difference"]["credited_revenue"] for row in answer["rows"]} == {
-        "email": 67, "google_ads": -33,
-    }  # fmt: skip
-    assert answer["unexplained"] == {"credited_revenue": 0}
+    differences = {row["source"]: row["difference"]["credited_revenue"] for row in answer["rows"]}
+    assert (differences, answer["overall"]["causes"], answer["unexplained"]) == (
+        {"email": 67, "google_ads": -33},
+        {"late_events": {"credited_revenue": 34}},
+        {"credited_revenue": 0},
+    )
     monkeypatch.setattr(event_sums, "MAX_WORK", 0)
     assert refusal(api, snapshot, {})[1]["reason"] == "too_much"
 

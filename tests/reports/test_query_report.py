@@ -127,8 +127,8 @@ def test_the_first_of_many_groups_are_those_of_few(
         ("purchase", "email", 15), *[("purchase", "facebook_ads", 4)] * 3, ("purchase", "tiktok_ads", -3),
     ]  # fmt: skip
     contacts = {source: stage.contact() for _, source, _ in sales}
-    for source in contacts:
-        stage.touchpoint(contacts[source], source)
+    for source, contact_id in contacts.items():
+        stage.touchpoint(contact_id, source)
     for name, source, amount in sales:
         stage.event(contacts[source], event_name=name, amount=Decimal(amount))
     stage.event(stage.contact(), amount=Decimal(1))

@@ -53,7 +53,7 @@ class Life:
 
 
 def shopify_life(life: Life) -> None:
-    """Refunds with several transactions or of goods only, reported under two topics, a cancellation and a deletion."""
+    """Refunds with several transactions or of goods only, reported twice, a cancellation, a deletion."""
     order = {**ORDER, "total_price": "100.00", "refunds": []}
 
     def add_delivery(topic: str, body: dict[str, Any]) -> None:

@@ -41,9 +41,9 @@ class Caller:
     """The refused address of a request from outside `addresses`."""
 
     def locate(self, address: str | None) -> Caller:
-        """Return the caller of a request from this client address; None is an unknown one."""
-        if not self.addresses:
-            return self
+        """Return the caller of a request from this client address; None is an unknown one. Only for a key
+        with addresses.
+        """
         if address is not None and any(ip_address(address) in network for network in self.addresses):
             return self
         return replace(self, elsewhere=address or "an unknown address")
