@@ -101,16 +101,21 @@ class FakeProvider:
         login = self.codes.pop(form.get("code", ""), None)
         digest = hashlib.sha256(form.get("code_verifier", "").encode()).digest()
         challenge = base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
-        credentials = base64.b64encode(f"client:{quote(SECRET, safe='')}".encode()).decode()
         if (
             login is None
             or challenge != login["code_challenge"]
             or form["redirect_uri"] != login["redirect_uri"]
-            or request.headers["authorization"] != f"Basic {credentials}"
+            or not self._is_client(request, form)
         ):
             return Answer(400, {"error": "invalid_grant"})
         id_token = self.id_token or self.sign(self.make_claims(login["nonce"]))
         return Answer(body={"access_token": "at", "token_type": "Bearer", "id_token": id_token})
+
+    def _is_client(self, request: ReceivedRequest, form: dict[str, str]) -> bool:
+        if self.metadata.get("token_endpoint_auth_methods_supported") == ["client_secret_post"]:
+            return (form.get("client_id"), form.get("client_secret")) == ("client", SECRET)
+        credentials = base64.b64encode(f"client:{quote(SECRET, safe='')}".encode()).decode()
+        return request.headers["authorization"] == f"Basic {credentials}"
 
     def make_claims(self, nonce: str) -> dict[str, Any]:
         current_time = int(time.time())

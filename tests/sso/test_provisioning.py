@@ -189,6 +189,11 @@ def test_another_claim_verifies_the_address(desk: Desk) -> None:
     check_refusal(desk.sign_in(fake), SsoReason.EMAIL_NOT_VERIFIED)
 
 
+def test_a_provider_that_wants_the_secret_in_the_form(desk: Desk) -> None:
+    methods = {"token_endpoint_auth_methods_supported": ["client_secret_post"]}
+    assert desk.sign_in(desk.make({"metadata": methods})).status_code == 303
+
+
 def test_two_first_logins_at_once(desk: Desk, connection: psycopg.Connection, space_id: int) -> None:
     fake = desk.make(rules=(RoleRule(space_id, Role.VIEWER),))
     fake.account["name"] = "x" * 500
