@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
+
+import pytest
 
 from headwater.http.inputs.timerange import months_after
 from tests.mcp.assistants import Assistant
 from tests.support.factories import Stage
 from tests.support.reading_fixtures import Api
 
-BEFORE = months_after(datetime.now(UTC).date(), -1)
+
+@pytest.fixture
+def month() -> date:
+    """Return the first day of the last month."""
+    return months_after(datetime.now(UTC).date(), -1)
 
 
-def test_it_works(assistant: Assistant, stage: Stage, api: Api) -> None:
+def test_it_works(assistant: Assistant, stage: Stage, api: Api, month: date) -> None:
     contact_id = stage.contact()
-    stage.touchpoint(contact_id, "tiktok_ads", occurred_at=f"{BEFORE:%Y-%m}-09 12:00:00+00")
-    stage.event(contact_id, amount=100, event_time=f"{BEFORE:%Y-%m}-10 12:00:00+00")
+    stage.touchpoint(contact_id, "tiktok_ads", occurred_at=f"{month:%Y-%m}-09 12:00:00+00")
+    stage.event(contact_id, amount=100, event_time=f"{month:%Y-%m}-10 12:00:00+00")
     currency = assistant.call("get_space")["currency"]
-    spent = {"date": f"{BEFORE}", "platform": "tiktok", "amount": 40, "currency": currency}
+    spent = {"date": f"{month}", "platform": "tiktok", "amount": 40, "currency": currency}
     assistant.call("put_spend", spend=[spent])
     result = assistant.call("query_spend", period="last month")
     assert result["totals"]["roas"] == 2.5
@@ -34,8 +40,8 @@ def test_it_works(assistant: Assistant, stage: Stage, api: Api) -> None:
     assert result["credited"] == {"conversions": 1, "revenue": 100}
 
 
-def test_why_figures_have_changed(assistant: Assistant, api: Api) -> None:
-    row = {"date": f"{BEFORE}", "platform": "tiktok", "currency": assistant.call("get_space")["currency"]}
+def test_why_figures_have_changed(assistant: Assistant, api: Api, month: date) -> None:
+    row = {"date": f"{month}", "platform": "tiktok", "currency": assistant.call("get_space")["currency"]}
     assistant.call("put_spend", spend=[{**row, "amount": 40}])
     snapshot = assistant.call("query_spend", period="last month")["snapshot"]
     assistant.call("put_spend", spend=[{**row, "amount": 65}])
@@ -65,9 +71,7 @@ def test_what_cohorts_do_not_know_is_refused(assistant: Assistant) -> None:
     assert "The group_by must be one of" in problem
 
 
-def test_a_misspelt_field_of_spend_is_refused(assistant: Assistant) -> None:
-    row = {"date": f"{BEFORE}", "platform": "meta", "amount": 40, "currency": "EUR", "campaign": "Spring"}
+def test_a_misspelt_field_of_spend_is_refused(assistant: Assistant, month: date) -> None:
+    row = {"date": f"{month}", "platform": "meta", "amount": 40, "currency": "EUR", "campaign": "Spring"}
     assert "The spend.0 has no campaign; there are: date, " in assistant.refusal("put_spend", spend=[row])
-    assert (
-        assistant.call("delete_spend", start_date=f"{BEFORE}", end_date=f"{BEFORE}")["would_go"]["rows"] == 0
-    )
+    assert assistant.call("delete_spend", start_date=f"{month}", end_date=f"{month}")["would_go"]["rows"] == 0
