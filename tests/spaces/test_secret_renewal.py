@@ -80,13 +80,13 @@ def old_secrets(
 def read_sealed(connection: psycopg.Connection) -> Sealed:
     """Return every encrypted value with the row it is bound to, by table and column."""
     return {
-        (column.table, column.column): [
+        (column.table, column.column): sorted(
             (value, column.bind(*row))
             for value, *row in connection.execute(
                 f"SELECT {column.column}, {', '.join(column.keys)} FROM {column.table}"  # type: ignore[arg-type]
                 f" WHERE {column.column} IS NOT NULL"
             )
-        ]
+        )
         for column in SEALED_COLUMNS
     }
 
