@@ -255,6 +255,28 @@ def test_a_refund_without_a_currency_is_in_the_order_s(
     assert stage.values("duplicates", "reason") == ["refund"]
 
 
+@pytest.mark.parametrize("limit", [1, 10])
+@pytest.mark.parametrize(
+    "refund",
+    [
+        back(make_refund("r1", "15")),
+        back(MoneyBack(amount=None)),
+        back(MoneyBack(amount=None), currency="GBP"),
+        back(MoneyBack(amount=None), currency="JPY"),
+    ],
+)
+def test_a_refund_is_in_the_currency_of_an_order_that_takes_the_place_of_another(
+    stage: Stage, refund: Accepted, limit: int
+) -> None:
+    """A page's order without a currency is in the Space's; the business then sends it in another one."""
+    page_order = add_sender("browser", event(order_id="o1", trk_token="t1", amount="50"))
+    stage.put(page_order, refund, order(currency="GBP"), back(make_refund("r2", "40")))
+    stage.process(limit)
+    assert stage.values("rejected", "id") == []
+    assert sum(amounts(stage)) == 0
+    assert set(stage.values("events", "currency")) == {"GBP"}
+
+
 @pytest.mark.parametrize("sender", ["webhook", "import"])
 @pytest.mark.parametrize("is_first", [True, False])
 def test_a_negative_event_with_the_order_s_id(stage: Stage, sender: str, *, is_first: bool) -> None:

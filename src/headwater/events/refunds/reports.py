@@ -7,7 +7,7 @@ arrival doesn't change their sum.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from decimal import Decimal
 from typing import TypeVar
 
@@ -50,6 +50,8 @@ class RefundReport(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True
     at: int
     currency: str | None = None
     """None means the Space's, OF_ORDER the order's."""
+    has_currency: bool = True
+    """False if it is the order's, also of an event that becomes the order later."""
     sender: str
 
     @property
@@ -90,16 +92,18 @@ def add_reports(reports: Iterable[RefundReport], new: Iterable[RefundReport]) ->
 
 
 def set_order_currency(
-    items: Iterable[Money], order_currency: str | None, space_currency: str
+    items: Iterable[Money], receipts: Collection[int], order_currency: str | None, space_currency: str
 ) -> list[Money]:
-    """Give reports or refunds the currency as the order has it, also if it has none. So both keep their
-    currency, or follow the Space's, when the Space's changes.
+    """Give reports or refunds with these receipts, and those in the order's currency, the currency as the
+    order has it, also if it has none. So both keep their currency, or follow the Space's, when that changes.
     """
     same_currencies = {OF_ORDER, order_currency}
     if order_currency in {None, space_currency}:
         same_currencies |= {None, space_currency}
     return [
-        msgspec.structs.replace(item, currency=order_currency) if item.currency in same_currencies else item
+        msgspec.structs.replace(item, currency=order_currency)
+        if item.receipt in receipts or item.currency in same_currencies
+        else item
         for item in items
     ]
 

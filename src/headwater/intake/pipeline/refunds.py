@@ -182,7 +182,12 @@ def _add_report(
     currency = accepted.currency or OF_ORDER
     new = [
         RefundReport(
-            statement=statement, receipt=arrival.id, at=accepted.at, currency=currency, sender=sender.value
+            statement=statement,
+            receipt=arrival.id,
+            at=accepted.at,
+            currency=currency,
+            has_currency=accepted.currency is not None,
+            sender=sender.value,
         )
         for statement in accepted.statements
     ]
@@ -200,9 +205,10 @@ def _add_report(
 def _count(batch: Batch, refunds: OrderRefunds, order: KnownOrder | None) -> list[Refund]:
     if order is None:
         return count_refunds(refunds.reports, refunds.counted_refunds, None)
+    receipts = {report.receipt for report in refunds.reports if not report.has_currency}
     currencies = order.money.currency, batch.space.currency
-    refunds.reports = set_order_currency(refunds.reports, *currencies)
-    refunds.counted_refunds = set_order_currency(refunds.counted_refunds, *currencies)
+    refunds.reports = set_order_currency(refunds.reports, receipts, *currencies)
+    refunds.counted_refunds = set_order_currency(refunds.counted_refunds, receipts, *currencies)
     return count_refunds(refunds.reports, refunds.counted_refunds, order.money)
 
 
@@ -216,8 +222,9 @@ def _add_events(
         return
     refunds.waiting_since = None
     counted_refunds = _count(batch, refunds, order)
+    stored_receipts = {refund.receipt for refund in refunds.stored_refunds}  # in another currency, too
     for refund in counted_refunds:
-        if not refund.is_event:
+        if refund.receipt not in stored_receipts:
             arrival = arrivals.get(refund.receipt, batch.arrivals[-1])
             batch.items.append(_make_item(refund, order, arrival.received_at))
             if order.is_stored:
