@@ -80,7 +80,7 @@ class Forbidden(Problem):
 
 
 class FormRefused(Forbidden):
-    """403: a form that is not from our own page, or too old."""
+    """403: a form that is not from our own page, is too old, or was sent before."""
 
 
 class NotFound(Problem):

@@ -43,7 +43,7 @@ class CourseStep(Struct, frozen=True):
 class CourseChart(Struct, frozen=True):
     chart: BarChart
     legend: Sequence[Series]
-    """Layers with a colour of their own; empty for a single one."""
+    """The layers of a stacked chart, also the columns of its table."""
     steps: tuple[CourseStep, ...]
     time: TimeSteps
     has_previous: bool
