@@ -123,6 +123,14 @@ def test_orders_since_a_time(importer: Importer, shop: str, expected: dict[str, 
     assert all(query.items() >= expected.items() for query in queries)
 
 
+@pytest.mark.usefixtures("_quick_retries")
+@pytest.mark.parametrize("since", ["yesterday", "2026-01-01T00:00:00+05:00", "2026-02-30"])
+def test_a_first_day_that_is_no_day(importer: Importer, since: str) -> None:
+    with FakePlatform() as fake:
+        bring(importer, "stripe", fake.url, "--since", since, status=2)
+        assert not fake.requests
+
+
 def fields(event: dict[str, Any]) -> dict[str, Any]:
     names = ("email", "amount", "currency", "order_id", "order_name", "trk_source", "trk_token", "phone")
     return {name: event.get(name) for name in names}

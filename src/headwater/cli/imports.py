@@ -6,7 +6,8 @@ import asyncio
 import time
 from argparse import Namespace
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
+from datetime import time as clock_time
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -158,7 +159,7 @@ def _read_access(arguments: Namespace) -> ShopAccess:
 def _read_day(text: str) -> datetime:
     """Raise Failure."""
     try:
-        return datetime.fromisoformat(text).replace(tzinfo=UTC)
+        return datetime.combine(date.fromisoformat(text), clock_time(tzinfo=UTC))
     except ValueError:
         raise Failure(f"--since {text}: must be a day, such as 2025-11-01") from None
 
