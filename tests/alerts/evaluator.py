@@ -98,8 +98,8 @@ def touchpoint(
 
 
 def order(stage: Stage, start: datetime, end: datetime, hourly: int = 20, **columns: Any) -> None:
-    """Store `hourly` orders an hour, all of one contact without a touchpoint."""
-    contact = stage.contact()
+    """Store `hourly` orders an hour, all of one contact, by default one without a touchpoint."""
+    contact = columns.get("contact") or stage.contact()
     stage.connection.execute(
         "INSERT INTO events (space_id, id, contact_id, event_name, event_time, received_at, amount,"
         " sender) SELECT %s, nextval('receipt_ids'), %s, 'purchase', at, at,"

@@ -86,3 +86,54 @@ def test_rejections_rose(evaluator: Evaluator, stage: Stage, reasons: list[str],
     evaluator.evaluate(noon(0.1))
     causes = {step.rule: step.cause for step in evaluator.notified_steps}
     assert causes[Rule.REJECTIONS_ROSE].startswith(cause)
+
+
+def add_buyer(stage: Stage, source: str, start: datetime, end: datetime, hourly: int = 20) -> None:
+    """Store a contact with a touchpoint a week, and its orders."""
+    contact = stage.contact()
+    moment = start
+    while moment < end:
+        stage.touchpoint(contact, source, occurred_at=moment)
+        moment += timedelta(days=7)
+    order(stage, start, end, hourly, contact=contact)
+
+
+def test_unattributed_rose(evaluator: Evaluator, stage: Stage) -> None:
+    """The sender of the unattributed orders is named, not that of most orders."""
+    add_buyer(stage, "google_ads", NOW - WEEKS, noon(2), 12)
+    order(stage, noon(-5), noon(2), 10, sender="webhook")
+    evaluator.evaluate(noon(-5.9), noon(-3.9))
+    (step,) = evaluator.notified_steps
+    assert (step.rule, step.title) == (
+        Rule.UNATTRIBUTED_ROSE,
+        "Unattributed orders jumped: 45% in an hour, usually about 0%",
+    )
+    assert step.cause.startswith("Orders come by webhook without a link to a visit.")
+
+
+def test_orders_repeated(evaluator: Evaluator, stage: Stage) -> None:
+    contact = stage.contact()
+    order(stage, noon(-2), noon(2), contact=contact)
+    order(stage, noon(-2) + timedelta(seconds=1), noon(2), contact=contact)
+    evaluator.evaluate(noon(-2.9), noon(-0.9))
+    (step,) = evaluator.notified_steps
+    assert (step.rule, step.title) == (
+        Rule.ORDERS_REPEATED,
+        "Orders arrive twice: 20 in an hour, usually none",
+    )
+    assert step.cause.startswith("The same contact orders for the same amount within minutes")
+
+
+def test_revenue_of_a_source_fell(evaluator: Evaluator, stage: Stage) -> None:
+    """The alert comes after midnight, by the Space's clock, and ends after a good day."""
+    add_buyer(stage, "email", NOW - WEEKS, noon(60), 4)
+    add_buyer(stage, "google_ads", NOW - WEEKS, noon(-36), 4)
+    add_buyer(stage, "google_ads", noon(-12), noon(60), 4)
+    evaluator.evaluate(noon(-13), noon(-12.1))
+    assert evaluator.notified_steps == []
+    evaluator.evaluate(noon(-11.9), noon(12.1), noon(36.1))
+    opened, ended = (step for step in evaluator.notified_steps if step.rule is not Rule.ORDERS_FELL)
+    assert (opened.rule, opened.subject) == (Rule.SOURCE_REVENUE_FELL, "google_ads")
+    assert opened.title.startswith("Revenue of Google ads is low: 0.00 ")
+    assert opened.cause.startswith("Google ads was credited with far fewer orders than on the same")
+    assert (ended.alert_id, ended.step, ended.at) == (opened.alert_id, "ended", noon(36))

@@ -14,7 +14,7 @@ import pytest
 
 from headwater.alerts import evaluation
 from headwater.alerts.evaluation import SEVERE
-from headwater.alerts.history import KEEP_ALERTS, TURNED_OFF
+from headwater.alerts.history import KEEP_ALERTS, NOW_USUAL, TURNED_OFF
 from headwater.alerts.rules import Rule, Sensitivity
 from headwater.alerts.watches import RuleChoice, choose
 from headwater.database.pool import Database
@@ -217,6 +217,26 @@ def test_a_fault_whose_rule_is_off(evaluator: Evaluator, stage: Stage, database_
     assert evaluator.notified_steps[1].cause == TURNED_OFF
 
 
+@pytest.mark.parametrize(
+    ("is_off", "hours", "reason"), [(True, 1.1, TURNED_OFF), (False, 187.1, None), (False, 195.1, NOW_USUAL)]
+)
+def test_an_alert_whose_figure_is_no_longer_judged(
+    evaluator: Evaluator, stage: Stage, database_url: str, *, is_off: bool, hours: float, reason: str | None
+) -> None:
+    """Without orders there is no share of orders. The alert ends with its rule, or after a week and a day."""
+    rule, buyer = Rule.UNATTRIBUTED_ROSE, stage.contact()
+    for weeks in range(6):
+        stage.touchpoint(buyer, "google_ads", occurred_at=NOW - WEEKS + weeks * timedelta(weeks=1))
+    order(stage, NOW - WEEKS, noon(-5), 12, contact=buyer)
+    order(stage, noon(-5), noon(-4), 12)
+    evaluator.evaluate(noon(-5.9), noon(-3.9), noon(0.1))
+    if is_off:
+        Accounts(database_url).run(lambda c: choose(c, stage.space_id, rule, RuleChoice(is_on=False)))
+    evaluator.evaluate(noon(hours))
+    ends = [step.cause for step in evaluator.notified_steps if (step.rule, step.step) == (rule, "ended")]
+    assert ends == ([reason] if reason else [])
+
+
 def test_a_new_space_learns_first(evaluator: Evaluator, stage: Stage) -> None:
     visit(stage, NOW - timedelta(days=13), noon(-2))
     evaluator.evaluate(noon(-2.9), noon(0.1))
@@ -235,6 +255,28 @@ def test_counts_are_added_once(evaluator: Evaluator, stage: Stage, make_space: C
         " GROUP BY 1 ORDER BY 1", (stage.space_id,),
     ).fetchall()  # fmt: skip
     assert rows == [("orders", 12, 3), ("rejected", 3, 1), ("untouched", 12, 3), ("visits", 18, 3)]
+
+
+def test_newer_events_that_wait_do_not_stop_counting(evaluator: Evaluator, stage: Stage) -> None:
+    """A pass counts the events received before the last one once these are processed."""
+    wait = (
+        "INSERT INTO inbox (space_id, kind, sender, received_at, payload)"
+        " VALUES (%s, 'none', 'api_key', now(), '{}') RETURNING id"
+    )
+    counts = "SELECT sum(number) FROM hour_counts WHERE space_id = %s", (stage.space_id,)
+    visit(stage, noon(-3), noon(-2))
+    first_row = stage.connection.execute(wait, (stage.space_id,)).fetchone()
+    assert first_row is not None
+    evaluator.evaluate(NOW, is_immediate=False)
+    stage.connection.execute(wait, (stage.space_id,))
+    evaluator.evaluate(NOW + HOUR / 4, is_immediate=False)
+    assert stage.connection.execute(*counts).fetchone() == (None,)
+    stage.connection.execute(
+        "DELETE FROM inbox WHERE space_id = %s AND id = %s", (stage.space_id, *first_row)
+    )
+    evaluator.evaluate(NOW + HOUR / 2, is_immediate=False)
+    assert stage.connection.execute(*counts).fetchone() == (30,)
+    stage.connection.execute("DELETE FROM inbox WHERE space_id = %s", (stage.space_id,))
 
 
 def test_a_pass_that_lost_its_lease_stores_nothing(

@@ -98,11 +98,12 @@ def _write_revenue(units: float, currency: str) -> str:
 
 
 def _write_range(observed: float, usual: UsualRange, write: Callable[[float], str]) -> str:
-    """Return the usual range, or its middle if the range contains the observed figure: after a week of
-    outages, `usually 0 to 24` would not explain why 1 is unusual.
+    """Return the usual range, or its middle if both ends are written the same, or if the range contains the
+    observed figure: after a week of outages, `usually 0 to 24` would not explain why 1 is unusual.
     """
     low, middle, high = map(write, (usual.low, usual.middle, usual.high))
-    return f"about {middle}" if usual.low <= observed <= usual.high else f"{low} to {high}"
+    is_one_figure = low == high or usual.low <= observed <= usual.high
+    return f"about {middle}" if is_one_figure else f"{low} to {high}"
 
 
 async def find_cause(evidence: CauseEvidence, judgement: Judgement) -> str:
@@ -196,9 +197,9 @@ async def _explain_revenue(_: CauseEvidence, judgement: Judgement) -> str:
 
 
 async def _explain_unattributed(evidence: CauseEvidence, judgement: Judgement) -> str:
-    senders = await fetch_all(evidence.connection, queries["senders"], evidence.values(judgement))
-    known_senders = [Sender(sender) for sender, _, _ in senders if sender]
-    way = f" {_SENDERS[known_senders[0]]}" if known_senders else ""
+    values = evidence.values(judgement, since=evidence.at - timedelta(hours=judgement.steps))
+    row = await fetch_optional(evidence.connection, queries["unattributed_sender"], values)
+    way = "" if row is None else f" {_SENDERS[Sender(row[0])]}"
     return (
         f"Orders come{way} without a link to a visit. They have probably stopped including the visitor's "
         "token or e-mail address."
