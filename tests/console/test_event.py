@@ -124,6 +124,29 @@ def test_why_unattributed_without_a_touchpoint(stage: Stage, show: Callable[...,
     assert "No touchpoints." in text
 
 
+@pytest.mark.parametrize(
+    ("has_page_view", "sentence"),
+    [
+        (True, "This contact has page views before the event, but none of them created a touchpoint."),
+        (
+            False,
+            "This contact has a browser with a trk_token, but it reported no page view or touchpoint before.",
+        ),
+    ],
+)
+def test_why_unattributed_with_a_browser(
+    stage: Stage, show: Callable[..., str], *, has_page_view: bool, sentence: str
+) -> None:
+    """Page views after the event explain nothing."""
+    contact = stage.contact()
+    stage.identifier(contact, "trk_token", "tok")
+    visit = stage.visit(contact)
+    stage.hit(contact, visit, occurred_at=days(0.1 if has_page_view else -0.1))
+    text = show(stage.event(contact, amount="5"))
+    assert sentence in text
+    assert "no known browser" not in text
+
+
 def test_why_unattributed_outside_the_window(stage: Stage, show: Callable[..., str]) -> None:
     contact = stage.contact()
     stage.touchpoint(contact, "email", occurred_at=days(20))

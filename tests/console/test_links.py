@@ -15,8 +15,9 @@ import psycopg
 import pytest
 
 from headwater.console.forms import form_token
-from headwater.console.link_pages.link_sheet import MOST_ROWS
+from headwater.console.link_pages.link_sheet import LONGEST_ADDRESS, MOST_ROWS
 from headwater.sources.explanation import explain_visit
+from headwater.sources.links.links import MAX_VALUE
 from headwater.sources.titles import format_title
 from headwater.spaces.accounts.roles import Role
 from tests.console.conftest import Person
@@ -166,6 +167,8 @@ def test_many_links(owner: Person, path: str) -> None:
         f"{PAGE};x;direct\n"
         f"{PAGE};x;email;more\n"
         f"{PAGE};=1+1;\n"
+        f"{PAGE}?{'x' * LONGEST_ADDRESS};x;email\n"
+        f"{PAGE};{'x' * (MAX_VALUE + 1)};email\n"
     )
     form = {"rows": rows, "source": "email", "campaign": "All"}
     answer = owner.browser.fill(f"{path}/many", f"{path}/many", **form)
@@ -179,15 +182,17 @@ def test_many_links(owner: Person, path: str) -> None:
         6: "This is not a page URL: it needs a host, as in https://shop.example/tents.",
         7: "Links can't have the source direct.",
         8: "The row has more cells than there are columns: address, campaign, source.",
+        10: "The address has more than 2,048 characters.",
+        11: "The campaign has more than 512 characters.",
     }
     # The file is built from the same input as the page.
     form = next(fields for fields in owner_forms(answer) if "as" not in fields and "rows" in fields)
     file = owner.browser.client.post(f"{path}/many", data=form | {"as": "csv"})
     assert 'filename="links.csv"' in file.headers["content-disposition"]
     lines = list(csv.DictReader(io.StringIO(file.text)))
-    assert [line["line"] for line in lines] == ["2", "4", "5", "6", "7", "8", "9"]
+    assert [line["line"] for line in lines] == [str(line) for line in (2, *range(4, 12))]
     assert {int(line["line"]): line["link"] for line in lines if line["link"]} == read_links(answer)
-    assert lines[-1]["campaign"] == "'=1+1"
+    assert lines[6]["campaign"] == "'=1+1"
     assert lines[0]["counts_as"] == "facebook_ads"
 
 

@@ -72,6 +72,24 @@ def test_it_works(owner: Person, space_id: int) -> None:
 
 
 @pytest.mark.usefixtures("trainable_space")
+def test_only_models_of_purchases_are_trained_by_themselves(owner: Person, space_id: int) -> None:
+    make(owner, space_id)
+    query = f"attribution_model=markov&conversion=sign_up&{OF_MAY}"
+    page = owner.browser.get(f"/console/spaces/{space_id}?{query}").text
+    assert "Train one for the selected conversions" in page
+    assert (
+        "Train one for"
+        not in owner.browser.get(f"/console/spaces/{space_id}?{query}".replace("sign_up", "purchase")).text
+    )
+
+
+def test_one_model_is_not_compared(owner: Person, space_id: int) -> None:
+    page = owner.browser.get(f"/console/spaces/{space_id}/models?models=linear")
+    assert page.status_code == 422
+    assert "must be at least 2, to be compared" in page.text
+
+
+@pytest.mark.usefixtures("trainable_space")
 def test_another_is_chosen(owner: Person, space_id: int) -> None:
     make(owner, space_id)
     page = make(owner, space_id, name="June")

@@ -120,7 +120,7 @@ def _untouched(
 
 def _explain_browser(explanation: EventExplanation, around: Surroundings) -> str:
     if around.has_page_views:
-        return "This contact has page views, but none of them created a touchpoint."
+        return "This contact has page views before the event, but none of them created a touchpoint."
     if around.has_browser:
         return (
             "This contact has a browser with a trk_token, but it reported no page view or touchpoint before."
