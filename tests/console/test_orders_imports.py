@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import re
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -18,8 +17,7 @@ import psycopg
 import pytest
 
 from headwater.base.storage import LocalFolder
-from headwater.console.forms import ONCE_SECONDS, _sign_once, form_token, once_token
-from headwater.console.order_pages.import_page import FILE_GONE
+from headwater.console.forms import form_token, once_token
 from headwater.intake.imports import job_worker, jobs
 from headwater.spaces.accounts.roles import Role
 from tests.conftest import Running
@@ -28,7 +26,6 @@ from tests.console.conftest import Person
 from tests.support.pipeline import Stage as Pipeline
 from tests.support.waiting import PATIENCE_SECONDS
 
-FILE_PART = [("file", ("a.csv", b"email,total\nada@example.com,5\n"))]
 HOSTILE = "<script>alert(1)</script>"
 GERMAN = (
     "Bestellnummer;E-Mail;Gesamtbetrag;Bestelldatum;Notiz\r\n"
@@ -331,47 +328,6 @@ def test_no_file_and_no_form(desk: Desk, owner: Person) -> None:
     assert desk.files() == []
 
 
-@pytest.mark.parametrize(
-    "parts",
-    [
-        [*FILE_PART, ("kind", (None, b"events"))],
-        [*(("column", (None, b"x")) for _ in range(50)), *FILE_PART],
-        [("name", (None, b"x" * 70_000)), *FILE_PART],
-    ],
-    ids=["a field after the file", "too many fields", "too long a field"],
-)
-def test_fields_that_no_browser_sends(desk: Desk, owner: Person, parts: list[tuple[str, Any]]) -> None:
-    fields = {"form_token": once_token(owner.form_key, "upload"), "kind": "events"}
-    page = desk.browser.client.post(f"{desk.orders}/imports/upload", data=fields, files=parts)
-    assert page.status_code == 422
-    assert "Upload the file again" in page.text
-    assert desk.files() == []
-
-
-def test_an_upload_form_that_was_opened_long_ago(desk: Desk, owner: Person) -> None:
-    for age, status in ((ONCE_SECONDS + 5, 403), (ONCE_SECONDS - 60, 200)):
-        stamp = f"{int(time.time()) - age}.x"
-        token = f"{stamp}.{_sign_once(owner.form_key, 'upload', '', stamp)}"
-        page = desk.upload("email,total\nada@example.com,5\n", form_token=token)
-        assert page.status_code == status
-    assert len(desk.files()) == 1
-
-
-def test_a_stored_file_that_is_damaged_or_gone(desk: Desk) -> None:
-    """The page says so, and checking it fails instead of storing nothing in silence."""
-    import_path = desk.begin("email,total\nada@example.com,5\n")
-    form = desk.browser.form(f"{import_path}?edit", f"{import_path}/check")
-    (file,) = (path for path in desk.folder.glob("*.upload*") if path.name in desk.files())
-    file.write_bytes(b"\n" * file.stat().st_size)
-    assert "The first line must name the columns" in desk.browser.get(import_path).text
-    file.unlink()
-    assert FILE_GONE in desk.browser.get(import_path).text
-    desk.browser.send(form)
-    desk.work()
-    assert job_worker.FILE_MISSING in desk.browser.get(import_path).text
-    assert desk.events() == []
-
-
 @pytest.mark.parametrize("role", list(Role))
 def test_who_may(desk: Desk, person: Callable[..., Person], role: Role) -> None:
     visitor, is_allowed = person(role), role is not Role.VIEWER
@@ -420,11 +376,3 @@ def test_past_orders_need_no_mapping_and_tell_their_sources(desk: Desk) -> None:
     for text in (check_text, result_text):
         assert re.search(r"<data value=.1.>1</data> (would be )?skipped", text), "an order's second item"
     assert sorted(str(amount) for _, amount, _, _ in desk.events()) == ["-2.5000"] * 2 + ["12.5000"] * 2
-
-
-def test_a_column_of_event_names_is_the_name_of_every_row(desk: Desk) -> None:
-    """A row whose cell is empty does not become the event that was chosen before the column was mapped."""
-    import_path = desk.begin("email,event_name\nada@example.com,sign_up\nbob@example.com,\n")
-    page = desk.check(import_path, event_name="purchase")
-    assert "The event_name is required." in page.text
-    assert '<data value="1">1</data> row would be stored' in page.text
