@@ -184,22 +184,24 @@ def test_of_a_space_that_is_not_theirs_nothing_is_told(
     assert "Secret" not in texts[0]
 
 
-@pytest.mark.parametrize("message", ["full", "inactive", "no Space"])
+@pytest.mark.parametrize("message", ["full", "inactive", "no Space", "several"])
 def test_when_there_is_nothing_to_choose(
     installation: Installation, assistant: Assistant, space_id: int, message: str
 ) -> None:
-    person = installation.person(*(() if message == "no Space" else (space_id,)))
+    spaces = {"no Space": (), "several": (space_id, installation.make_space())}.get(message, (space_id,))
+    person = installation.person(*spaces)
     if message == "full":
         installation.fill(space_id, person)
-    if message == "inactive":
+    if message in ("inactive", "several"):
         installation.connection.execute(
-            "UPDATE spaces SET subscription = 'inactive' WHERE id = %s", (space_id,)
+            "UPDATE spaces SET subscription = 'inactive' WHERE id = ANY(%s)", (list(spaces),)
         )
     page = person.open_authorization(assistant.request())
     words = {
         "full": "25 tokens",
         "inactive": "subscription is inactive",
         "no Space": "not a member of any Space",
+        "several": "None of your Spaces can connect an assistant now.",
     }
     assert words[message] in read_text(page.text)
     assert (f'href="/console/spaces/{space_id}/mcp"' in page.text) == (message == "full")
