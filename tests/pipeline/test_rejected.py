@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import secrets
 from typing import Any
 
 import psycopg
@@ -45,6 +47,16 @@ def test_the_reason_is_typed_and_holds_nothing_of_the_row(stage: Stage) -> None:
     assert rows[half] == ("unreadable_payload", "DecodeError")
     assert rows[unknown_id][0] == "unknown_kind"
     assert not any("secret" in detail for _, detail in rows.values())
+
+
+def test_a_value_too_long_for_an_index_blocks_no_other_row(stage: Stage) -> None:
+    """Unlike other operational errors, it returns at each attempt."""
+    payload = {"order_ids": [secrets.token_hex(6000)], "at": 1, "statements": [{"amount": "5"}]}
+    receipt = stage.put_row("refund", json.dumps(payload))
+    stage.put(event(email="a@b.org"))
+    result = process_space(stage.connection, stage.space_id)
+    assert (result.stored, result.rejected) == (1, 1)
+    assert stage.values("rejected", "id") == [receipt]
 
 
 def test_a_row_that_breaks_python_is_rejected_too(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,6 +28,12 @@ TRANSIENT_ERRORS = (
 was in the way, or a cluster is moving the Space. Retry later instead of rejecting rows.
 """
 
+
+def is_transient(error: Exception) -> bool:
+    """A value too long for an index is an operational error too, but one that only its row causes."""
+    return isinstance(error, TRANSIENT_ERRORS) and not isinstance(error, psycopg.errors.ProgramLimitExceeded)
+
+
 MOST_ROWS_OF_PLANS = 1_000_000
 """Renew plans after this many rows anyway, because other workers store rows too."""
 

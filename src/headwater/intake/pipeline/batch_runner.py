@@ -16,7 +16,7 @@ from headwater.attribution.history.revisions import DRAW_REVISION
 from headwater.base.failpoints import failpoint
 from headwater.base.telemetry.counters import make_counter
 from headwater.base.telemetry.spans import span
-from headwater.database.jobs.connection import TRANSIENT_ERRORS, WorkerConnection
+from headwater.database.jobs.connection import WorkerConnection, is_transient
 from headwater.intake.inbox.queue import delete_rows, request_versions
 from headwater.intake.inbox.rejected import reject_rows
 from headwater.intake.inbox.rows import Rejection, RejectReason
@@ -170,9 +170,9 @@ def process_space(
     """Process a batch. If it fails, reject the faulty rows."""
     try:
         result = run_batch(connection, space_id, limit, read_ahead=read_ahead)
-    except TRANSIENT_ERRORS:
-        raise
-    except Exception as error:  # noqa: BLE001 - a faulty row must not affect others
+    except Exception as error:
+        if is_transient(error):
+            raise
         failed_batches.inc()
         log.warning("batch failed", space_id=space_id, error=describe(error))
     else:
@@ -187,9 +187,9 @@ def _isolate(connection: Connection[Any], space_id: int, ids: list[int]) -> Batc
     """Halve the batch until failing rows are alone."""
     try:
         return run_batch(connection, space_id, ids=ids)
-    except TRANSIENT_ERRORS:
-        raise
-    except Exception as error:  # noqa: BLE001 - see process_space
+    except Exception as error:
+        if is_transient(error):
+            raise
         if len(ids) == 1:
             return _reject(connection, space_id, ids[0], describe(error))
     middle = len(ids) // 2
