@@ -240,3 +240,26 @@ def test_a_topic_that_is_somebody_is_not_kept(webhooks: Hooks, topic: str) -> No
     assert answer.status_code == 200
     (detail,) = hook.deliveries("detail")
     assert topic not in detail + answer.text
+
+
+def test_a_topic_without_a_mapped_order_id_has_the_sender_s(webhooks: Hooks) -> None:
+    """The `id` of an order is the one of a refund in another topic."""
+    hook = webhooks.make("shopify", **{"map__order_id": "id", "map__order_id@refunds/create": ""})
+    hook.deliver(ORDER)
+    hook.deliver(REFUND, X_Shopify_Topic="refunds/create")
+    queue = hook.queue()
+    queue.process()
+    assert sorted(map(float, queue.values("events", "amount"))) == [-15.5, 403]
+
+
+@pytest.mark.parametrize("unusable_id", ["x" * 256, "a\0b"])
+def test_an_unusable_id_is_refused(webhooks: Hooks, unusable_id: str) -> None:
+    hook = webhooks.generic(map__order_id="order", map__buyer_of_order="buyer", map__idempotency_key="refund")
+    refund = {"amount": -5, "order": "A1", "refund": "R1"}
+    for body in (
+        {**refund, "order": unusable_id},
+        {**refund, "refund": unusable_id},
+        {"amount": 5, "buyer": unusable_id},
+    ):
+        assert hook.deliver(body).status_code == 422
+    assert hook.deliveries("status") == ["refused"] * 3

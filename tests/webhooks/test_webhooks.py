@@ -117,8 +117,11 @@ def test_a_refund_belongs_to_the_mapped_order(webhooks: Hooks) -> None:
     queue = shops[0].queue()
     queue.process()
     assert sorted(map(float, queue.values("events", "amount"))) == [-9.35, 29.35, 29.35]
-    shops[1].deliver({**refunded, "order_key": [1]})
-    assert "order_id" in shops[1].deliveries("detail")[-1]
+    for unusable_key in ([1], "x" * 256, "a\0b"):
+        shops[1].deliver({**refunded, "status": "refunded", "order_key": unusable_key})
+    assert ["order_id" in detail for detail in shops[1].deliveries("detail")[-3:]] == [True] * 3
+    queue.process()
+    assert queue.values("order_refunds", "order_id") == ["wc_order_1", "wc_order_2"]
 
 
 def test_a_delivery_that_cannot_be_stored_is_retried(

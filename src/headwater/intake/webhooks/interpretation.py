@@ -5,7 +5,6 @@ between.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, cast
 
@@ -18,6 +17,7 @@ from headwater.http.json_decoder import NOT_AN_OBJECT, decode_json
 from headwater.intake.ingest.forms import Check
 from headwater.intake.webhooks.expressions import parse
 from headwater.intake.webhooks.mapping import (
+    DESTINATIONS,
     MappedPayload,
     find_expressions,
     make_key,
@@ -32,10 +32,10 @@ from headwater.intake.webhooks.models import (
     UnverifiedRequest,
     WebhookOutcome,
     WebhookRequest,
+    WebhookSettings,
 )
 from headwater.intake.webhooks.providers import PROVIDERS, Provider
 from headwater.intake.webhooks.providers.generic import ANYTHING
-from headwater.intake.webhooks.values import to_text
 
 UNSIGNED = "The webhook has no signing secret yet, so the sender cannot be verified."
 NO_TOPIC = "It has no topic."
@@ -130,7 +130,7 @@ def _find_refund(
     check = Check()
     money_back = PROVIDERS[reader.type].money_back
     refund: AcceptedRefund | None = check(money_back, "amount", document, topic, current_time)
-    order_id = refund and check(_find_order_id, "order_id", document, topic, reader.settings.mapping)
+    order_id = refund and check(_find_order_id, "order_id", document, topic, reader.settings)
     if check.errors:
         raise Invalid(check.errors)
     if refund is None or order_id is None:
@@ -138,11 +138,11 @@ def _find_refund(
     return msgspec.structs.replace(refund, order_ids=(order_id,))
 
 
-def _find_order_id(document: MappingInput, topic: str, mapping: Mapping[str, str]) -> str | None:
+def _find_order_id(document: MappingInput, topic: str, settings: WebhookSettings) -> str | None:
     """Raise ValueError with a rule."""
-    expression = mapping.get(f"order_id@{topic}") or mapping.get("order_id")
+    expression = find_expressions(topic, {}, settings).get("order_id")
     order_id = parse(expression).find(document) if expression else None
-    return None if order_id is None else to_text(order_id)
+    return None if order_id is None else DESTINATIONS["order_id"](order_id)
 
 
 def _explain_ignored(provider: Provider, topic: str) -> str:

@@ -25,6 +25,7 @@ from headwater.intake.ingest.times import parse_event_time
 from headwater.intake.webhooks.expressions import parse
 from headwater.intake.webhooks.interpreter import StepBudget
 from headwater.intake.webhooks.models import MappingInput, WebhookSettings
+from headwater.intake.webhooks.money_back import LONGEST_ID
 from headwater.intake.webhooks.values import to_number, to_text
 from headwater.spaces.currencies import parse_currency
 from headwater.spaces.custom_fields import DATE_SLOTS, NUMBER_SLOTS, slot_name
@@ -38,7 +39,6 @@ TEST_ORDER, WITHOUT_VISIT = "test_order", "without_visit"
 
 _COMPUTED = {"event_name"}
 _INDISPENSABLE = {"event_name", "event_time", "amount", "order_id", "idempotency_key"}
-_LONGEST_KEY = 255
 
 VISIT_FIELDS = (
     "url",
@@ -70,6 +70,14 @@ def _to_code(value: Any) -> str:
     raise ValueError("must be text or a whole number.")
 
 
+def _to_id(value: Any) -> str:
+    """Refuse ids that cannot be stored. The form of an event does it too, but refunds have none."""
+    text = to_text(value)
+    if len(text) > LONGEST_ID or "\0" in text:
+        raise ValueError(f"must be text of at most {LONGEST_ID} characters, without NUL.")
+    return text
+
+
 def _to_currency(value: Any) -> str | None:
     code = to_text(value)
     return parse_currency(code) if code.strip() else None
@@ -86,6 +94,7 @@ def _make_converters() -> dict[str, Callable[[Any], Any]]:
     names = [info.name for info in msgspec.structs.fields(TrackPayload)]
     targets = [*names, BUYER_OF_ORDER, REFERRER]
     converters: dict[str, Callable[[Any], Any]] = dict.fromkeys(targets, to_text)
+    converters |= dict.fromkeys(("order_id", BUYER_OF_ORDER, "idempotency_key"), _to_id)
     converters["currency"] = _to_currency
     converters |= dict.fromkeys(("amount", *map(slot_name, NUMBER_SLOTS)), to_number)
     converters |= dict.fromkeys(("event_time", *map(slot_name, DATE_SLOTS)), _keep)
@@ -221,7 +230,7 @@ def _accept_valid_fields(mapped: MappedPayload, invalid: Invalid, current_time: 
 def make_key(kind: str, identity: str) -> str:
     """Hash the key if too long."""
     key = f"{kind}:{identity}"
-    if len(key) <= _LONGEST_KEY and "\0" not in key:
+    if len(key) <= LONGEST_ID and "\0" not in key:
         return key
     return f"{kind}:{hashlib.sha256(identity.encode()).hexdigest()}"
 
@@ -233,8 +242,8 @@ def to_refund(mapped: MappedPayload, default_key: str, current_time: float) -> A
     amount = check(decimal_text, "amount", -payload["amount"], MAX_AMOUNT, AMOUNT_STEP)
     if check.errors:
         raise Invalid(check.errors)
-    item = str(payload.get("idempotency_key", default_key))[:_LONGEST_KEY]
-    order_id = str(mapped.order or payload["order_id"])[:_LONGEST_KEY]
+    item = payload.get("idempotency_key", default_key)
+    order_id = mapped.order or payload["order_id"]
     statement = MoneyBack(item=item, amount=amount, version=refunded_at)
     return AcceptedRefund(
         order_ids=(order_id,), at=refunded_at, currency=payload.get("currency"), statements=(statement,)
