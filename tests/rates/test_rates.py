@@ -50,7 +50,11 @@ def test_what_breaks_a_rule_is_refused(api: Api, change: Any, field: str, rule: 
     assert response.json()["errors"] == {field: [f"The {field} {rule}"]}
 
 
-@pytest.mark.parametrize("text", [OF_ALL_DAYS, OF_A_DAY, XML], ids=["history", "day", "xml"])
+@pytest.mark.parametrize(
+    "text",
+    [OF_ALL_DAYS, OF_A_DAY, XML, OF_ALL_DAYS.replace("\n", "\r"), OF_ALL_DAYS.replace("\n", "\r\n\r\n")],
+    ids=["history", "day", "xml", "carriage returns", "blank lines"],
+)
 def test_the_banks_files(text: str) -> None:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
@@ -69,6 +73,15 @@ def make_archive(*names: str) -> bytes:
     return content.getvalue()
 
 
+def change_archive(**positions: int) -> bytes:
+    """Return an archive with other bytes at positions of its header and of its directory's."""
+    content = bytearray(make_archive("a.csv"))
+    directory = content.index(b"PK\x01\x02")
+    content[6] = content[directory + 8] = positions.get("flags", 0)
+    content[8] = content[directory + 10] = positions.get("method", 0)
+    return bytes(content)
+
+
 SDMX = "<CompactData><Series CURRENCY='USD'><Obs OBS_VALUE='1.1'/></Series></CompactData>"
 
 
@@ -80,6 +93,10 @@ SDMX = "<CompactData><Series CURRENCY='USD'><Obs OBS_VALUE='1.1'/></Series></Com
         (SDMX.encode(), "it must be"), (b"<html></html>", "it must be"),
         (b"PK\x03\x04broken", "must hold exactly one table"),
         (make_archive("a.csv", "b.csv"), "must hold exactly one table"),
+        *((change_archive(**change), "must hold exactly one table")
+          for change in ({"flags": 1}, {"method": 99}, {"method": 8}, {"method": 12})),
+        (b"Date,USD,\n2026-11-20,1" + b"0" * 300_000, "not readable as CSV"),
+        (b"<Envelope><Cube currency='USD' rate='1.1'/></Envelope>", "a rate has no day"),
         (OF_ALL_DAYS[:-8].encode(), "line 3 is incomplete"), (XML[:-9].encode(), "its end is missing"),
         (b"Date,USD,\n", "it has no rates"), (b"Date,USD,\n2026-11-20,N/A,\n", "it has no rates"),
         (b"Date,USD,\n20.11.2026,1.1,\n", "line 2 has no date such as"),

@@ -6,6 +6,7 @@ import csv
 import io
 import re
 import zipfile
+import zlib
 from collections.abc import Iterator
 from datetime import date, datetime
 from decimal import Decimal
@@ -33,7 +34,10 @@ def read_file(content: bytes) -> list[ReferenceRate]:
     if len(content) > MAX_BYTES:
         raise ValueError("it is too large")
     is_xml = content.lstrip()[:1] == b"<"
-    rates = list(_read_xml(content) if is_xml else _read_csv(content.decode("utf-8-sig", "replace")))
+    try:
+        rates = list(_read_xml(content) if is_xml else _read_csv(content.decode("utf-8-sig", "replace")))
+    except csv.Error as error:
+        raise ValueError(f"it is not readable as CSV: {error}") from None
     if not rates:
         raise ValueError("it has no rates")
     return rates
@@ -45,12 +49,12 @@ def _unzip(content: bytes) -> bytes:
             (entry,) = archive.infolist()
             with archive.open(entry) as file:
                 return file.read(MAX_BYTES + 1)
-    except (zipfile.BadZipFile, ValueError, EOFError):
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError):
         raise ValueError("the compressed file must hold exactly one table") from None
 
 
 def _read_csv(text: str) -> Iterator[ReferenceRate]:
-    rows = csv.reader(io.StringIO(text))
+    rows = csv.reader(io.StringIO(text, newline=""))
     header = [name.strip() for name in next(rows, list[str]())]
     if header[:1] != ["Date"]:
         raise ValueError(_SUPPORTED_FILES)
