@@ -176,8 +176,13 @@ def test_junk_addresses_do_not_join_those_who_type_them(stage: Stage) -> None:
 
 def test_a_space_adds_its_own_junk(connection: psycopg.Connection) -> None:
     stage = new_stage(connection, ignored_identifiers=["Shop-Default"])
-    first, second = stage.run(event(tracking_id="shop-default"), event(tracking_id="shop-default"))
-    assert stage.find_contact(first) != stage.find_contact(second)
+    for identifiers in (
+        {"tracking_id": "shop-default"},
+        {"trk_token": "shop-default"},
+        {"fingerprint": "shop-default", "ip": "192.0.2.1"},
+    ):
+        first, second = stage.run(event(**identifiers), event(**identifiers))
+        assert stage.find_contact(first) != stage.find_contact(second), identifiers
 
 
 def test_merging_keeps_everything_and_fills_what_is_empty(stage: Stage) -> None:

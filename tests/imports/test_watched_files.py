@@ -141,6 +141,8 @@ def test_other_kinds(watched: WatchedFiles) -> None:
         ({"address": "https://[::1]/x.csv"}, "address"),
         ({"address": "https://169.254.169.254/latest"}, "address"),
         ({"address": "https://0x7f.1/x.csv"}, "address"),
+        ({"address": f"https://reports.example/{'x' * 2048}"}, "address"),
+        ({"address": "https://reports.example/x.csv#part"}, "address"),
         ({"address": "s3://bucket"}, "address"),
         ({"address": "s3://BUCKET/x.csv"}, "address"),
         ({"address": "s3://bucket/../other/x.csv"}, "address"),

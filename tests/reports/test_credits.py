@@ -160,7 +160,7 @@ def test_by_date_of_the_touch(api: Api, stage: Stage) -> None:
     [("credit", {"credit": "some"}), ("credit", {"credit": "no_touch", "sources": "email"}),
      ("credit", {"credit": "all", "date_basis": "touch"}), ("per_page", {"per_page": "0"}),
      ("attribution_model", {"attribution_model": "magic"}), ("cursor", {"cursor": "x"}),
-     ("only", {"only": "x"}), ("period", {"period": "today"})],
+     ("only", {"only": "x"}), ("acquired", {"acquired": "2026-5"}), ("period", {"period": "today"})],
 )  # fmt: skip
 def test_bad_parameters_are_refused(api: Api, field: str, parameters: dict[str, Any]) -> None:
     response = api.get("/reports/credits", params={**RANGE, **parameters})

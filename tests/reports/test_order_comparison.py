@@ -113,6 +113,19 @@ def test_a_row_with_a_wrong_time_is_left_out(compare: Any, time: Any) -> None:
     assert lines["listed"] == (1, 50)
 
 
+@pytest.mark.parametrize("amount", [{}, "much", "NaN", 1e300, True])
+def test_a_row_with_a_wrong_amount_is_left_out(compare: Any, amount: Any) -> None:
+    rows = [{"order_id": "1001", "amount": 50}, {"order_id": "1005", "amount": amount}]
+    lines = pairs(compare("\n".join(map(json.dumps, rows)), *PERIOD, name="list.ndjson"))
+    assert lines["listed"] == (1, 50)
+
+
+@pytest.mark.parametrize("row", ["1005,much", "1005,30,a cell too many", "1005,30 USD"])
+def test_a_row_that_cannot_be_read_is_left_out(compare: Any, row: str) -> None:
+    lines = pairs(compare(f"order_id,total\n1001,50\n{row}\n", *PERIOD))
+    assert lines["listed"] == (1, 50)
+
+
 @pytest.mark.parametrize(
     ("content", "options", "problem"),
     [

@@ -252,6 +252,28 @@ def test_whole_months_are_compared_with_whole_months_a_year_earlier(
 
 
 @pytest.mark.parametrize(
+    ("start", "end", "now", "compared_end"),
+    [
+        ("2026-05-01", "2026-05-31 23:59:59", "2026-05-31 14:05:00", "2026-04-30 23:59:59"),
+        ("2026-03-01", "2026-03-31 23:59:59", "2026-03-29 14:05:00", "2026-02-28 23:59:59"),
+        ("2026-03-01", "2026-03-31 23:59:59", "2026-03-28 14:05:00", "2026-02-28 14:05:00"),
+        ("2026-01-01", "2026-01-31 23:59:59", "2026-01-31 14:05:00", "2025-12-31 14:05:00"),
+    ],
+)
+def test_a_month_in_progress_is_compared_up_to_the_same_time(
+    database_url: str, stage: Stage, start: str, end: str, now: str, compared_end: str
+) -> None:
+    """Or up to the end of a month without that day."""
+    first, last, current_time = map(datetime.fromisoformat, (start, end, now))
+    report = ask(
+        database_url, stage.space_id, start=first, end=last, now=current_time,
+        measures=(Measure.EVENTS,), compare=Comparison.PREVIOUS_PERIOD,
+    )  # fmt: skip
+    assert report.compared_span is not None
+    assert f"{report.compared_span.end}" == compared_end
+
+
+@pytest.mark.parametrize(
     ("zone", "day", "hours"),
     [("Europe/Berlin", (2026, 3, 29), 23), ("Europe/Berlin", (2026, 10, 25), 25),
      ("America/Havana", (2025, 11, 2), 25), ("Africa/Cairo", (2026, 4, 24), 23)],

@@ -99,6 +99,8 @@ def test_every_bucket_can_be_limited(database_url: str, bucket: str) -> None:
         ("require_second_factor", "yes"),
         ("page_view_days", "29"), ("page_view_days", "3651"), ("page_view_days", "1e3"),
         ("inactive_contact_days", "99"), ("delivery_days", "29"), ("log_days", "3651"),
+        ("ignored_identifiers", ",".join(map(str, range(1001)))),
+        ("own_domains", ",".join(f"h{n}.example" for n in range(1001))),
         ("half_life_days", ""), ("source_name.x", "facebook"), ("source_name. ", "sms"),
         ("limit.track", "9" * 10), ("colour", "red"), ("id", "1"), ("", ""),
     ],

@@ -48,6 +48,8 @@ class FakeProvider:
     name: str = field(default_factory=lambda: f"p{secrets.token_hex(6)}")
     key: RSAKey = field(default_factory=signing_key)
     published: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    is_public: bool = False
+    """Its client has no secret."""
     account: dict[str, Any] = field(default_factory=dict[str, Any])
     """Claims of the person who logs in."""
     metadata: dict[str, Any] = field(default_factory=dict[str, Any])
@@ -112,6 +114,8 @@ class FakeProvider:
         return Answer(body={"access_token": "at", "token_type": "Bearer", "id_token": id_token})
 
     def _is_client(self, request: ReceivedRequest, form: dict[str, str]) -> bool:
+        if self.is_public:
+            return form.get("client_id") == "client" and "authorization" not in request.headers
         if self.metadata.get("token_endpoint_auth_methods_supported") == ["client_secret_post"]:
             return (form.get("client_id"), form.get("client_secret")) == ("client", SECRET)
         credentials = base64.b64encode(f"client:{quote(SECRET, safe='')}".encode()).decode()
@@ -174,7 +178,8 @@ class Desk:
         """Add a provider to the installation."""
         provider_settings = ProviderSettings(**{"title": "Acme ID", "domains": (DOMAIN,), **settings})
         provider = SsoProvider(fake.name, fake.issuer, "client", None, provider_settings)
-        provider = seal_secret(provider, derive_key(self.installation_secret), SECRET)
+        if not fake.is_public:
+            provider = seal_secret(provider, derive_key(self.installation_secret), SECRET)
         self.accounts.run(lambda connection: add_provider(connection, provider))
         return provider
 

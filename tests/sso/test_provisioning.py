@@ -194,6 +194,10 @@ def test_a_provider_that_wants_the_secret_in_the_form(desk: Desk) -> None:
     assert desk.sign_in(desk.make({"metadata": methods})).status_code == 303
 
 
+def test_a_client_without_a_secret(desk: Desk) -> None:
+    assert desk.sign_in(desk.make({"is_public": True})).status_code == 303
+
+
 def test_two_first_logins_at_once(desk: Desk, connection: psycopg.Connection, space_id: int) -> None:
     fake = desk.make(rules=(RoleRule(space_id, Role.VIEWER),))
     fake.account["name"] = "x" * 500

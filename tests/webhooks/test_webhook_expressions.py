@@ -250,12 +250,22 @@ def test_settings() -> None:
         ("generic", "signature_header", "a b", "name of a header"),
         ("generic", "topic", "| x", "cannot be read"),
         ("generic", "map.email", "header('cookie')", "must not read cookie"),
+        ("generic", "test_orders", "yes", "count or ignore"),
     ],
 )
 def test_settings_that_cannot_be_used(kind: str, key: str, value: str, message: str) -> None:
     with pytest.raises(Invalid) as error_info:
         read_settings(kind, {key: value})
     assert message in error_info.value.errors[key][0]
+
+
+def test_settings_have_a_limit() -> None:
+    pairs = {f"event.topic{number}": "purchase" for number in range(200)}
+    assert len(read_settings("stripe", pairs).events) == 200
+    with pytest.raises(Invalid, match="at most 200 settings"):
+        read_settings("stripe", {"map.email": "email"}, read_settings("stripe", pairs))
+    with pytest.raises(Invalid, match="at most 200 characters"):
+        read_settings("stripe", {f"event.{'x' * 201}": "purchase"})
 
 
 def test_a_generic_webhook_says_what_it_is_for() -> None:
