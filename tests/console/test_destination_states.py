@@ -11,19 +11,17 @@ from tests.console.conftest import Person
 from tests.console.test_platforms import page_text
 from tests.support.factories import Stage
 
-NOW = datetime.now(UTC)
-
 
 @pytest.mark.parametrize(("hours", "words"), [(1, "62 minutes"), (5, "5 hours"), (50, "2 days")])
 def test_a_destination_that_waits(
     owner: Person, space_id: int, connection: psycopg.Connection, hours: int, words: str
 ) -> None:
-    stage = Stage(connection, space_id, "")
-    destination = stage.destination(wait_until=NOW + timedelta(hours=1))
+    stage, current_time = Stage(connection, space_id, ""), datetime.now(UTC)
+    destination = stage.destination(wait_until=current_time + timedelta(hours=1))
+    due_at = current_time - timedelta(hours=hours, minutes=1, seconds=30)
     stage.add_delivery(
         destination, stage.event(stage.contact()), status="queued", finished_at=None,
-        due_at=NOW - timedelta(hours=hours, minutes=1), queued_at=NOW - timedelta(hours=hours, minutes=1),
-        created_at=NOW - timedelta(hours=hours, minutes=1),
+        due_at=due_at, queued_at=due_at, created_at=due_at,
     )  # fmt: skip
     text = page_text(owner.browser.get(f"/console/spaces/{space_id}/platforms/{destination}").text)
     assert "Waiting, because the last call failed." in text
@@ -33,7 +31,7 @@ def test_a_destination_that_waits(
 def test_held_paused_and_removed(owner: Person, space_id: int, connection: psycopg.Connection) -> None:
     reason = "HTTP 401, code 190: The access token has <i>expired"
     stage = Stage(connection, space_id, "")
-    destination = stage.destination(status="held", status_reason=reason, held_since=NOW)
+    destination = stage.destination(status="held", status_reason=reason, held_since=datetime.now(UTC))
     path = f"/console/spaces/{space_id}/platforms/{destination}"
     page = owner.browser.get(path)
     assert "TikTok Ads refuses the credentials" in page.text

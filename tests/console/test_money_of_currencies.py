@@ -99,10 +99,11 @@ def test_sent_reports(database_url: str, space_id: int, currency: str) -> None:
 def test_alerts(owner: Person, stage: Stage, space_id: int, currency: str) -> None:
     alert_id = put_alert(stage, "source_revenue_fell", "google_ads")
     stage.connection.execute(
-        "UPDATE alert_steps SET observed = 9900000, usual_low = 19800000, usual_high = 19800000.3"
+        "UPDATE alert_steps"
+        " SET observed = 9900000, usual_low = 19800000, usual_middle = 19800000, usual_high = 19800000.3"
         " WHERE space_id = %s AND alert_id = %s",
         (space_id, alert_id),
     )
     revenue, low = FORMS[currency]
     html = open_page(owner.browser, f"/console/spaces/{space_id}/alerts")
-    assert f"{low} {currency} in 1 day, usually {revenue} to {revenue}" in html
+    assert f"{low} {currency} in 1 day, usually about {revenue}" in html

@@ -19,17 +19,18 @@ MONDAYS = Schedule(Cadence.WEEKLY, (0,), EIGHT)
 
 
 def send(database_url: str, space_id: int, page: str, query: str, schedule: Schedule = DAILY) -> Notice:
-    """Return the message of a page's report, with its CSV file."""
+    """Return the message of a page's report that is sent now, with its CSV file."""
+    current_time = datetime.now(UTC)
     report = ScheduledReport(
         id=1, name="Report", page=page, query=query, cadence=schedule.cadence,
         weekdays=[*schedule.weekdays], send_at=schedule.send_at, with_csv=True, channel_ids=[],
-        made_by=None, next_at=None, last_at=None, error=None,
+        made_by=None, next_at=current_time, last_at=None, error=None,
     )  # fmt: skip
 
     async def make() -> Notice:
         async with await psycopg.AsyncConnection.connect(database_url) as connection:
             space = await fetch_space(connection, space_id)
             await connection.rollback()
-            return await make_notice(connection, space, report, datetime.now(UTC))
+            return await make_notice(connection, space, report, current_time)
 
     return asyncio.run(make())

@@ -14,16 +14,20 @@ GROUP BY l.sender
 ORDER BY count(*) DESC;
 
 -- name: unattributed_sender
--- The sender of most orders without a touchpoint in the 30 days before.
+-- The sender of most orders without a touchpoint in the 30 days before: the latest one before the order, which an index
+-- finds behind policies, too.
 SELECT l.sender
 FROM (SELECT e.sender FROM events e
+      LEFT JOIN LATERAL (
+          SELECT t.occurred_at FROM touchpoints t
+          WHERE t.space_id = %(space_id)s AND t.contact_id = e.contact_id AND t.occurred_at <= e.event_time
+          ORDER BY t.occurred_at DESC
+          LIMIT 1
+      ) latest ON true
       WHERE e.space_id = %(space_id)s AND e.event_time < %(until)s
         AND e.event_time >= %(since)s AND is_order(e.event_name, e.is_upsell, e.amount)
         AND e.sender IS NOT NULL
-        AND NOT EXISTS (SELECT FROM touchpoints t
-                        WHERE t.space_id = %(space_id)s AND t.contact_id = e.contact_id
-                          AND t.occurred_at <= e.event_time
-                          AND t.occurred_at >= e.event_time - interval '30 days')
+        AND (latest.occurred_at IS NULL OR latest.occurred_at < e.event_time - interval '30 days')
       ORDER BY e.event_time DESC LIMIT %(most)s) l
 GROUP BY l.sender
 ORDER BY count(*) DESC LIMIT 1;
