@@ -21,7 +21,7 @@ from starlette.requests import Request
 
 from headwater.endpoints.services import services
 from headwater.http.bodies import read_body
-from headwater.http.errors import Errors, FormRefused, Invalid, make_problem
+from headwater.http.errors import Errors, FormRefused, Invalid, make_problem, make_sentence
 from headwater.spaces.accounts.attempts import take_attempt
 
 MAX_FORM = 256 * 1024
@@ -72,10 +72,6 @@ def without_keys(errors: Errors) -> Errors:
     return {
         key: [make_sentence(rule.removeprefix(f"{key}: ")) for rule in rules] for key, rules in errors.items()
     }
-
-
-def make_sentence(rule: str) -> str:
-    return f"{rule[:1].upper()}{rule[1:]}{'' if rule.endswith('.') else '.'}"
 
 
 def form_token(key: bytes, form: str) -> str:

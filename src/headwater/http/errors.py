@@ -51,6 +51,11 @@ def join_rules(errors: Mapping[str, Iterable[str]]) -> str:
     return " ".join(list_rules(errors))
 
 
+def make_sentence(text: str) -> str:
+    """Return a rule or a reason with a capital letter and a full stop."""
+    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}"
+
+
 @dataclass(eq=False)
 class Problem(Exception):
     """A request that can't be answered as requested."""

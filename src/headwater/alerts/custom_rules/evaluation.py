@@ -136,7 +136,7 @@ async def _find_in_spend(
     report = await query_spend(connection, space.id, read_spend_query(query, space, current_time))
     left_out = [money.words for money in (*report.left_out_money, *report.left_out_spend)]
     gap = _find_gap(report.began, report.ends[0], terms)
-    if report.problem is not None:  # its spend is 0, whatever was spent
+    if report.problem is not None:  # spend without this group reads as 0
         gap = f"Ad spend cannot be filtered by this {report.problem}"
     if terms.group_by is None:
         figure: Figure = getattr(report.total, terms.measure)

@@ -8,14 +8,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from headwater.console.audited import note_change
-from headwater.console.forms import PostedForm, check_once, make_sentence, once_token, spend
+from headwater.console.forms import PostedForm, check_once, once_token, spend
 from headwater.console.multipart import MultipartForm
 from headwater.console.pages import hidden_token, redirect, render
 from headwater.console.visitor import HOME, SpaceVisitor
 from headwater.console.visits import PageVisit, SpacePages, enter_space
 from headwater.endpoints.services import services
 from headwater.http.bodies import MEGABYTE, FileTooLarge
-from headwater.http.errors import Conflict, Errors, Invalid
+from headwater.http.errors import Conflict, Errors, Invalid, make_sentence
 from headwater.intake.imports.formats.dialects import UnreadableError
 from headwater.intake.imports.jobs import create_job
 from headwater.intake.imports.parameters import LONGEST_NAME

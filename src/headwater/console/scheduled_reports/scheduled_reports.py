@@ -135,7 +135,7 @@ async def reschedule_reports(connection: AsyncConnection, space: Space, current_
 async def set_next_time(
     connection: AsyncConnection, space_id: int, report_id: int, next_at: datetime | None
 ) -> None:
-    """Set when a report is sent next, after which the schedule continues. None pauses it."""
+    """Set when a report is sent next; then the schedule continues. None pauses it."""
     values = {"space_id": space_id, "id": report_id, "next_at": next_at}
     await connection.execute(queries["set_next"], values)
 

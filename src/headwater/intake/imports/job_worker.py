@@ -17,6 +17,7 @@ from headwater.base.telemetry.spans import span
 from headwater.database.jobs.lease import LEASE, LeaseLostError, LeaseRenewal
 from headwater.database.jobs.stop import StopRequested
 from headwater.database.row_security import confine_session
+from headwater.http.errors import make_sentence
 from headwater.intake.imports import jobs
 from headwater.intake.imports.formats.dialects import UnreadableError
 from headwater.intake.imports.formats.files import RowSource
@@ -126,10 +127,6 @@ async def _complete(
 def _count_rows(progress: Progress) -> dict[str, Any]:
     counts = {"rows_done": progress.rows_done, "taken": progress.taken, "refused": progress.refused}
     return counts | {"sources": Json(progress.sources)}
-
-
-def make_sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}"
 
 
 def explain_failure(error: Exception) -> str:

@@ -23,11 +23,10 @@ from headwater.base.storage import Storage
 from headwater.database.jobs.due_tasks import LINGER_SECONDS, AccountKey, DueTasks, renewed_lease
 from headwater.database.jobs.lease import LeaseLostError
 from headwater.database.pool import Database
-from headwater.http.errors import Invalid, Problem, join_rules
+from headwater.http.errors import Invalid, Problem, join_rules, make_sentence
 from headwater.intake.imports import jobs
 from headwater.intake.imports.detection import detect_reading
 from headwater.intake.imports.formats.dialects import UnreadableError
-from headwater.intake.imports.job_worker import make_sentence
 from headwater.intake.imports.kinds import KINDS
 from headwater.intake.imports.reception import Upload, receive_file
 from headwater.intake.watched import leases
