@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 from decimal import Decimal
 
 import psycopg
@@ -11,7 +13,7 @@ import pytest
 from headwater.alerts.custom_rules.models import RuleCondition, RuleTerms
 from headwater.alerts.custom_rules.stored_rules import change_rule
 from headwater.alerts.evaluation import SEVERE
-from headwater.alerts.history import NOW_USUAL, AlertStep, StepKind, acknowledge, select_announced
+from headwater.alerts.history import ENDED_MUTED, NOW_USUAL, AlertHistory, AlertStep, Sign, acknowledge
 from headwater.alerts.rules import Rule
 from tests.alerts.evaluator import HOUR, NOW, WEEKS, Evaluator, noon, order, steps, visit
 from tests.alerts.test_custom_rules import Rules
@@ -47,6 +49,80 @@ def test_a_problem_that_was_marked_as_seen_is_announced_at_its_end_only(
     assert steps(evaluator.notified_steps)[1:] == [(Rule.JOINS_REFUSED, "ended")]
 
 
+class JoinsAlert:
+    """An alert about refused joins, and when its rule is muted."""
+
+    def __init__(self, evaluator: Evaluator, stage: Stage) -> None:
+        self.evaluator, self.stage = evaluator, stage
+
+    def mute(self, until: datetime) -> None:
+        self.stage.connection.execute(
+            "INSERT INTO alert_rules (space_id, rule, muted_until) VALUES (%s, %s, %s)",
+            (self.stage.space_id, Rule.JOINS_REFUSED, until),
+        )
+
+    def open(self, moment: datetime) -> None:
+        self.stage.connection.execute(
+            "INSERT INTO refused_joins VALUES (%s, now(), 1)", (self.stage.space_id,)
+        )
+        self.evaluator.evaluate(moment)
+
+    def end(self, moment: datetime) -> None:
+        self.stage.connection.execute("DELETE FROM refused_joins WHERE space_id = %s", (self.stage.space_id,))
+        self.evaluator.evaluate(moment)
+
+    def list_announced(self) -> list[tuple[str, datetime]]:
+        return [(str(step.step), step.at) for step in self.evaluator.notified_steps]
+
+
+@pytest.fixture
+def joins(evaluator: Evaluator, stage: Stage) -> JoinsAlert:
+    return JoinsAlert(evaluator, stage)
+
+
+def test_an_alert_that_lasts_longer_than_its_mute_is_announced_then(joins: JoinsAlert) -> None:
+    joins.mute(NOW + HOUR)
+    joins.open(NOW)
+    assert joins.list_announced() == []
+    joins.evaluator.evaluate(NOW + 2 * HOUR)
+    assert joins.list_announced() == [("opened", NOW)]
+    joins.end(NOW + 3 * HOUR)
+    assert joins.list_announced()[1:] == [("ended", NOW + 3 * HOUR)]
+
+
+def test_of_an_alert_within_a_mute_there_is_no_message(joins: JoinsAlert) -> None:
+    joins.mute(NOW + 2 * HOUR)
+    joins.open(NOW)
+    joins.end(NOW + HOUR)
+    joins.evaluator.evaluate(NOW + 3 * HOUR)
+    assert joins.list_announced() == []
+
+
+def test_an_end_within_a_mute_is_announced_afterwards(joins: JoinsAlert) -> None:
+    joins.open(NOW)
+    joins.mute(NOW + 2 * HOUR)
+    joins.end(NOW + HOUR)
+    assert joins.list_announced() == [("opened", NOW)]
+    joins.evaluator.evaluate(NOW + 3 * HOUR)
+    assert joins.list_announced()[1:] == [("ended", NOW + HOUR)]
+    assert joins.evaluator.notified_steps[1].cause == ENDED_MUTED
+
+
+def test_an_alert_that_was_seen_and_returns_is_new_again(
+    joins: JoinsAlert, database_url: str, space_id: int
+) -> None:
+    accounts = Accounts(database_url)
+    joins.open(NOW)
+    (alert,) = joins.evaluator.history(is_open=True)
+    user = accounts.member(space_id).id
+    accounts.run(lambda connection: acknowledge(connection, space_id, alert.id, user, NOW))
+    joins.end(NOW + HOUR)
+    joins.open(NOW + 2 * HOUR)
+    (alert,) = joins.evaluator.history(is_open=True)
+    assert (alert.acknowledged_at, alert.acknowledged_by) == (None, None)
+    assert [kind for kind, _ in joins.list_announced()] == ["opened", "ended", "returned"]
+
+
 def test_a_fall_that_lasts_a_week_is_not_back_to_normal(evaluator: Evaluator, stage: Stage) -> None:
     visit(stage, NOW - WEEKS, noon(-2))
     order(stage, NOW - WEEKS, noon(200))
@@ -58,18 +134,35 @@ def test_a_fall_that_lasts_a_week_is_not_back_to_normal(evaluator: Evaluator, st
 @pytest.mark.parametrize(
     ("kinds", "announced"),
     [
-        ("worsened ended", "ended"),
+        ("opened worsened", "opened"),
         ("opened ended", None),
         ("opened ended returned", "returned"),
-        ("returned ended", None),
-        ("ended returned", None),
-        ("ended returned ended", "ended"),
-        ("opened worsened", "worsened"),
+        ("opened|worsened ended", "ended"),
+        ("opened|ended returned", None),
+        ("opened|ended returned ended", "ended"),
+        ("opened|ended|returned ended", None),
     ],
 )
-def test_several_transitions_of_a_pass_are_one_message(kinds: str, announced: str | None) -> None:
-    transitions = [AlertStep(1, StepKind(kind), NOW, Rule.CUSTOM, "", "", "") for kind in kinds.split()]
-    assert [step.step for step in select_announced(transitions)] == ([announced] if announced else [])
+def test_several_transitions_of_a_pass_are_one_message(
+    kinds: str, announced: str | None, space_id: int, database_url: str
+) -> None:
+    accounts = Accounts(database_url)
+    passes = [
+        accounts.run(lambda c, kinds=kinds_of_pass: take(c, space_id, kinds.split()))
+        for kinds_of_pass in kinds.split("|")
+    ]
+    assert [step.step for step in passes[-1]] == ([announced] if announced else [])
+
+
+async def take(connection: psycopg.AsyncConnection, space_id: int, kinds: Sequence[str]) -> list[AlertStep]:
+    """Take the signs of these transitions in one pass; return what is announced."""
+    history = AlertHistory(connection, space_id)
+    await history.load(NOW)
+    for kind in kinds:
+        began, is_out = NOW.replace(tzinfo=None), kind != "ended"
+        sign = Sign(Rule.JOB_FAILED, "", "Title", "", began, is_out, not is_out, kind == "worsened")
+        await history.take(sign, NOW)
+    return await history.announce(frozenset())
 
 
 def test_a_changed_rule_that_is_broken_has_an_alert_of_its_own(

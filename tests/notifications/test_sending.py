@@ -15,7 +15,7 @@ import psycopg
 import pytest
 
 from headwater.alerts.history import NOW_USUAL, AlertStep, StepKind
-from headwater.alerts.notifications import messages, watcher
+from headwater.alerts.notifications import messages
 from headwater.alerts.notifications.channels import (
     ChannelTarget,
     NewChannel,
@@ -24,7 +24,7 @@ from headwater.alerts.notifications.channels import (
     fetch_target,
     list_channels,
 )
-from headwater.alerts.notifications.messages import PAUSES, Result, claim, list_messages
+from headwater.alerts.notifications.messages import PAUSES, Result, announce_alerts, claim, list_messages
 from headwater.alerts.notifications.sender import MessageSender, Outlet, attempts
 from headwater.alerts.rules import Rule
 from headwater.base.egress.client import Egress
@@ -87,7 +87,7 @@ class Post:
         alert_step = AlertStep(1, step, NOW, rule, "", "Visits stopped", cause)
 
         async def run(connection: psycopg.AsyncConnection) -> None:
-            await watcher.announce(connection, await fetch_space(connection, self.space_id), [alert_step])
+            await announce_alerts(connection, await fetch_space(connection, self.space_id), [alert_step])
 
         self.accounts.run(run)
 
@@ -158,16 +158,6 @@ def test_every_attempt_is_counted(post: Post, slack: PretendSlack) -> None:
     slack.status = 200
     post.send(datetime.now(UTC) + timedelta(days=1))
     assert [counter._value.get() for counter in outcomes] == [before[0] + 1, before[1] + 1]
-
-
-def test_a_muted_rule_tells_nobody(post: Post, slack: PretendSlack, connection: psycopg.Connection) -> None:
-    post.add("webhook", slack.url)
-    connection.execute(
-        "INSERT INTO alert_rules (space_id, rule, muted_until)"
-        " VALUES (%s, 'visits_fell', now() + interval '1 day')", (post.space_id,),
-    )  # fmt: skip
-    post.notify()
-    assert post.send() == 0
 
 
 def test_an_address_that_has_not_agreed_gets_nothing(post: Post) -> None:

@@ -27,19 +27,14 @@ from headwater.alerts.counts import (
     read_figures,
 )
 from headwater.alerts.custom_rules.evaluation import check_due_rules, record_checks
-from headwater.alerts.history import (
-    TURNED_OFF,
-    AlertHistory,
-    AlertStep,
-    Sign,
-    forget_history,
-    select_announced,
-)
+from headwater.alerts.custom_rules.stored_rules import list_rules
+from headwater.alerts.history import TURNED_OFF, AlertHistory, AlertStep, Sign, StepKind, forget_history
 from headwater.alerts.judgement import judge_day, judge_hour
 from headwater.alerts.models import Alertness, Judgement
 from headwater.alerts.problems import Alert, list_problems
 from headwater.alerts.rules import OF_COUNTS, OF_FIGURES, Rule
 from headwater.alerts.watches import SETTLE, RuleChoice, SpaceWatch
+from headwater.base.telemetry.counters import make_counter
 from headwater.database.jobs.lease import LeaseLostError
 from headwater.database.pool import Database
 from headwater.reports.engine.report_reader import CONNECTION_SECONDS
@@ -50,6 +45,8 @@ MOST_HOURS = 48
 """Catch up on at most this many hours after an outage."""
 SEVERE = 1_000
 """A problem with this many items is severe."""
+
+alert_steps = make_counter("headwater_alert_steps", "Alert transitions", rule=Rule, step=StepKind)
 
 Announce = Callable[[AsyncConnection, Space, Sequence[AlertStep]], Awaitable[None]]
 """Stores the notifications in the same transaction."""
@@ -130,7 +127,10 @@ class AlertWatch(Struct, frozen=True):
                 )
             if not await watches.settle(connection, space, settled_watch, current_time):
                 raise LeaseLostError
-            await self.announce(connection, space, select_announced(history.steps))
+            muted = await _list_muted(connection, space.id, choices, current_time)
+            await self.announce(connection, space, await history.announce(muted))
+        for step in history.steps:
+            alert_steps.labels(step.rule, step.step).inc()
         return history.steps
 
 
@@ -199,6 +199,16 @@ class _HourJudge:
                 judgement,
             )
             await self._history.take(sign, evidence.at)
+
+
+async def _list_muted(
+    connection: AsyncConnection, space_id: int, choices: Mapping[Rule, RuleChoice], current_time: datetime
+) -> frozenset[tuple[Rule, str | None]]:
+    """Return the muted rules, each with the subject that is muted, or None for all of them."""
+    custom_rules = await list_rules(connection, space_id)
+    muted_rules = ((rule, None) for rule, choice in choices.items() if choice.is_muted(current_time))
+    muted_custom_rules = ((Rule.CUSTOM, str(rule.id)) for rule in custom_rules if rule.is_muted(current_time))
+    return frozenset((*muted_rules, *muted_custom_rules))
 
 
 def _list_disabled(choices: Mapping[Rule, RuleChoice]) -> frozenset[Rule]:

@@ -19,7 +19,9 @@ from headwater.alerts.rules import OF_COUNTS, Rule
 from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional, make_cursor
 
 queries = Queries(__name__, "history.sql")
-_OPEN, _INSERT = (queries[name].format(columns=queries["columns"]) for name in ("open", "insert"))
+_OPEN, _INSERT, _UNANNOUNCED = (
+    queries[name].format(columns=queries["columns"]) for name in ("open", "insert", "unannounced")
+)
 
 REOPEN_WITHIN = timedelta(hours=24)
 """Reopen an alert that returns within this time."""
@@ -30,6 +32,7 @@ NEW_USUAL = timedelta(days=7)
 KEEP_ALERTS = timedelta(days=400)
 NOW_USUAL = "This has lasted a week and now counts as normal."
 TURNED_OFF = "The rule was turned off."
+ENDED_MUTED = "It ended while the rule was muted."
 MOST_ALERTS = 500
 MOST_STEPS = 2_000
 
@@ -138,7 +141,13 @@ class AlertHistory:
         elif alert.ended_at is not None:
             if sign.is_out:
                 changed_alert = replace(
-                    alert, ended_at=None, well=0, title=sign.title, cause=sign.cause, began=sign.began
+                    alert,
+                    ended_at=None,
+                    well=0,
+                    title=sign.title,
+                    cause=sign.cause,
+                    began=sign.began,
+                    acknowledged_at=None,
                 )
                 await self._change(changed_alert, StepKind.RETURNED, sign, moment)
         elif sign.is_well:
@@ -153,6 +162,33 @@ class AlertHistory:
             if is_over or alert.rule in disabled_rules:
                 reason = TURNED_OFF if alert.rule in disabled_rules else NOW_USUAL
                 await self._mend(alert, Sign.of_end(alert, reason), moment)
+
+    async def announce(self, muted: Collection[tuple[Rule, str | None]]) -> list[AlertStep]:
+        """Return what to tell channels, at most one transition of each alert, and record it as announced.
+
+        `muted` has rules and their muted subjects, None for all. Their alerts are announced after the mute,
+        unless channels know their state.
+        """
+        last_steps: dict[int, AlertStep] = {step.alert_id: step for step in self.steps}
+        values: dict[str, Any] = {"space_id": self._space_id, "most": MOST_ALERTS}
+        unannounced = {
+            alert.id: alert
+            for alert in await fetch_all(make_cursor(self._connection, StoredAlert), _UNANNOUNCED, values)
+        }
+        steps = [_describe_state(alert, last_steps.get(alert.id)) for alert in unannounced.values()]
+        steps += [
+            step
+            for step in last_steps.values()
+            if step.step is StepKind.WORSENED and step.alert_id not in unannounced
+        ]
+        announced_steps = [
+            step
+            for step in steps
+            if (step.rule, None) not in muted and (step.rule, step.subject) not in muted
+        ]
+        values["ids"] = [step.alert_id for step in announced_steps]
+        await self._connection.execute(queries["set_announced"], values)
+        return announced_steps
 
     async def _open(self, sign: Sign, moment: datetime) -> None:
         values = {
@@ -213,18 +249,15 @@ class AlertHistory:
         self.steps.append(transition)
 
 
-def select_announced(steps: Sequence[AlertStep]) -> list[AlertStep]:
-    """Return the transitions to announce: the last of each alert, except alerts that opened and ended within
-    the pass, or ended and returned.
-    """
-    last_steps: dict[int, AlertStep] = {step.alert_id: step for step in steps}
-    first_steps = {step.alert_id: step for step in reversed(steps)}
-    of_open_alerts = (StepKind.WORSENED, StepKind.ENDED)
-    were_open = {alert_id: step.step in of_open_alerts for alert_id, step in first_steps.items()}
-    unannounced = {False: StepKind.ENDED, True: StepKind.RETURNED}
-    return [
-        step for alert_id, step in last_steps.items() if step.step is not unannounced[were_open[alert_id]]
-    ]
+def _describe_state(alert: StoredAlert, last_step: AlertStep | None) -> AlertStep:
+    """Return the transition to announce, given the last one of this pass."""
+    if last_step is not None and last_step.step in (StepKind.RETURNED, StepKind.ENDED):
+        return last_step
+    if alert.ended_at is None:
+        step, moment, cause = StepKind.OPENED, alert.opened_at, alert.cause
+    else:
+        step, moment, cause = StepKind.ENDED, alert.ended_at, ENDED_MUTED
+    return AlertStep(alert.id, step, moment, alert.rule, alert.subject, alert.title, cause)
 
 
 def _figures(judgement: Judgement | None) -> dict[str, Any]:

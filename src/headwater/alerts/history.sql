@@ -16,10 +16,26 @@ VALUES (%(space_id)s, %(rule)s, %(subject)s, %(title)s, %(cause)s, %(began)s, %(
 RETURNING {columns};
 
 -- name: update
+-- One that returns was seen by nobody yet.
 UPDATE alerts a
 SET title = %(title)s, cause = %(cause)s, began = %(began)s, ended_at = %(ended_at)s,
-    is_severe = %(is_severe)s, well = %(well)s
+    is_severe = %(is_severe)s, well = %(well)s,
+    acknowledged_at = CASE WHEN a.ended_at IS NULL THEN a.acknowledged_at END,
+    acknowledged_by = CASE WHEN a.ended_at IS NULL THEN a.acknowledged_by END
 WHERE a.space_id = %(space_id)s AND a.id = %(id)s;
+
+-- name: unannounced
+-- Alerts that opened or ended since the last message about them. Of one that was seen before, there is none.
+SELECT {columns}
+FROM alerts a
+WHERE a.space_id = %(space_id)s AND a.is_announced <> (a.ended_at IS NULL)
+  AND (a.is_announced OR a.acknowledged_at IS NULL)
+ORDER BY a.id
+LIMIT %(most)s;
+
+-- name: set_announced
+UPDATE alerts a SET is_announced = (a.ended_at IS NULL)
+WHERE a.space_id = %(space_id)s AND a.id = ANY(%(ids)s::bigint[]);
 
 -- name: add_step
 INSERT INTO alert_steps (space_id, alert_id, step, at, observed, usual_low, usual_middle,
@@ -34,7 +50,7 @@ WHERE a.space_id = %(space_id)s AND a.id = %(id)s AND a.ended_at IS NULL
 RETURNING a.id;
 
 -- name: end
-UPDATE alerts a SET ended_at = %(at)s
+UPDATE alerts a SET ended_at = %(at)s, is_announced = false
 WHERE a.space_id = %(space_id)s AND a.rule = %(rule)s AND a.subject = %(subject)s
   AND a.ended_at IS NULL
 RETURNING a.id;

@@ -11,7 +11,7 @@ from psycopg import AsyncConnection
 
 from headwater.alerts import watches
 from headwater.alerts.evaluation import AlertWatch
-from headwater.alerts.notifications.watcher import announce
+from headwater.alerts.notifications.messages import announce_alerts
 from headwater.base.settings import Settings
 from headwater.database.pool import Database
 from headwater.demo.journeys import Payload
@@ -63,7 +63,7 @@ async def _find_alerts(settings: Settings, space: Space) -> None:
         async with database.connection() as connection:
             await watches.hasten(connection, space.id)
         hours = HISTORY // timedelta(hours=1) + 1
-        watch = AlertWatch(database, announce, most_hours=hours, at_once=True)
+        watch = AlertWatch(database, announce_alerts, most_hours=hours, at_once=True)
         await watch.look(space.id, datetime.now(UTC))
     finally:
         await database.close()

@@ -15,19 +15,14 @@ from msgspec import Struct
 from psycopg import AsyncConnection
 
 from headwater.alerts import watches
-from headwater.alerts.custom_rules.stored_rules import list_rules
 from headwater.alerts.evaluation import AlertWatch
-from headwater.alerts.history import AlertStep, StepKind
 from headwater.alerts.notifications import messages
 from headwater.alerts.notifications.messages import announce_alerts
 from headwater.alerts.notifications.sender import MessageSender
-from headwater.alerts.rules import Rule
-from headwater.base.telemetry.counters import make_counter
 from headwater.base.telemetry.spans import span
 from headwater.database.jobs.failed_jobs import CLEAR, NOTE, RETRY_SECONDS, failure, success
 from headwater.database.pool import UNAVAILABLE, Database
 from headwater.database.row_security import serving
-from headwater.spaces.models import Space
 
 PAUSE_SECONDS = 0.5
 LINGER_SECONDS = 2.0
@@ -35,7 +30,6 @@ LINGER_SECONDS = 2.0
 AT_ONCE = 4
 
 log = structlog.get_logger()
-alert_steps = make_counter("headwater_alert_steps", "Alert transitions", rule=Rule, step=StepKind)
 
 Find = Callable[[AsyncConnection, datetime], Awaitable[Sequence[int]]]
 Attend = Callable[[int, datetime], Awaitable[object]]
@@ -122,24 +116,9 @@ class Watcher:
 
 
 def alert_duty(database: Database) -> WatcherDuty:
-    watch = AlertWatch(database, announce)
+    watch = AlertWatch(database, announce_alerts)
     return WatcherDuty("alerts", watches.due_spaces.find, watch.look)
 
 
 def message_duty(sender: MessageSender) -> WatcherDuty:
     return WatcherDuty("messages", messages.due_spaces.find, sender.send_due)
-
-
-async def announce(connection: AsyncConnection, space: Space, steps: Sequence[AlertStep]) -> None:
-    """Store messages, except for muted rules."""
-    for step in steps:
-        alert_steps.labels(step.rule, step.step).inc()
-    current_time = datetime.now(UTC)
-    choices = await watches.read_choices(connection, space.id)
-    muted = {(rule, None) for rule, choice in choices.items() if choice.is_muted(current_time)}
-    custom_rules = await list_rules(connection, space.id)
-    muted |= {(Rule.CUSTOM, str(rule.id)) for rule in custom_rules if rule.is_muted(current_time)}
-    announced_steps = [
-        step for step in steps if muted.isdisjoint({(step.rule, None), (step.rule, step.subject)})
-    ]
-    await announce_alerts(connection, space, announced_steps)

@@ -2109,8 +2109,11 @@ CREATE TABLE alerts (
     well int NOT NULL DEFAULT 0,
     acknowledged_at timestamptz,
     acknowledged_by bigint REFERENCES users ON DELETE SET NULL,
+    -- Whether the last message about it said that it is open.
+    is_announced boolean NOT NULL DEFAULT false,
     PRIMARY KEY (space_id, id)
 );
+CREATE INDEX alerts_unannounced ON alerts (space_id) WHERE is_announced <> (ended_at IS NULL);
 CREATE UNIQUE INDEX alerts_open ON alerts (space_id, rule, subject) WHERE ended_at IS NULL;
 CREATE INDEX alerts_latest ON alerts (space_id, opened_at, id);
 CREATE INDEX alerts_acknowledged_by ON alerts (acknowledged_by);
