@@ -87,6 +87,16 @@ def test_the_unattributed_share_is_compared(owner: Person, stage: Stage, space_i
     assert '<span class="sr">up </span> 100.0 %' in " ".join(card.split())
 
 
+def test_a_share_is_rounded_once(owner: Person, stage: Stage, space_id: int) -> None:
+    """11.046 % would be 11.05 and then 11.1."""
+    order(stage, "google_ads", "88954")
+    order(stage, None, "11046")
+    page = make_page(owner, space_id)
+    share_cell = page.row("channels", "Unattributed")[2]
+    assert (share_cell.text, share_cell.value) == ("11.0 %", "0.1105")
+    assert page.headlines["Unattributed"].text.startswith("11.0 %")
+
+
 def test_deleted_visits_are_told(owner: Person, stage: Stage, space_id: int) -> None:
     order(stage, "google_ads", "10")
     stage.visit(stage.contact(), source_id=stage.source_id("email"), started_at=days_ago(3))

@@ -20,6 +20,7 @@ from headwater.reports.engine.measures import change_between
         (5, 0, ("new", "up"), "orders 5 (new)"),
         (1_000_001, 1_000_000, ("0.0 %", "up"), "orders 1000001 (+0.0 %)"),
         (-20, -10, ("100.0 %", "down"), "orders -20 (-100.0 %)"),
+        (100_046, 100_000, ("0.0 %", "up"), "orders 100046 (+0.0 %)"),
     ],
 )
 def test_it_works(current: int, previous: int, page: tuple[str, str], message: str) -> None:

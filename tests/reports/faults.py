@@ -135,7 +135,7 @@ def _ignore_touches_without_credit(patch: pytest.MonkeyPatch) -> None:
 
 def _change(patch: pytest.MonkeyPatch) -> None:
     def relative_change(figure: Fraction | None, base: Fraction | None) -> Fraction | None:
-        return None if figure is None or not base else counting.round_figure((figure - base) / base)
+        return None if figure is None or not base else (figure - base) / base
 
     patch.setattr(report.counting, "relative_change", relative_change)
 

@@ -75,12 +75,12 @@ def test_it_works() -> None:
     # than 30 days. Ada's two events count in full for both of hers: 100 - 30 = 70.
     assert rows(result) == {
         "direct": [60, 2, 60, Fraction("0.4")],
-        "email": [35, 1, 70, Fraction("0.2333")],
-        "google_ads": [35, 1, 70, Fraction("0.2333")],
+        "email": [35, 1, 70, Fraction(7, 30)],
+        "google_ads": [35, 1, 70, Fraction(7, 30)],
     }
-    assert [*result.total.figures.values()] == [130, 4, 150, Fraction("0.8667")]
+    assert [*result.total.figures.values()] == [130, 4, 150, Fraction(13, 15)]
     assert result.unattributed is not None
-    assert [*result.unattributed.row.figures.values()] == [20, 2, 20, Fraction("0.1333")]
+    assert [*result.unattributed.row.figures.values()] == [20, 2, 20, Fraction(2, 15)]
     assert result.overall is not None
     assert [*result.overall.figures.values()] == [150, 6, 150, 1]
     assert result.event_names == {"purchase": 5, "sign_up": 1}
@@ -184,7 +184,7 @@ def test_several_models() -> None:
         "share_first_touch", "share_last_platform_touch",
     ]  # fmt: skip
     assert rows(result) == {
-        "google_ads": [70, 70, Fraction("0.4667"), Fraction("0.4667")],
+        "google_ads": [70, 70, Fraction(7, 15), Fraction(7, 15)],
         "direct": [60, 0, Fraction("0.4"), 0],
     }
     assert result.unattributed is not None
@@ -199,7 +199,7 @@ def test_by_the_date_of_the_touch() -> None:
     # Last touches, whenever the events were: Ada's e-mail, Bob's and Dee's visits in May, Cem's click in
     # April.
     assert rows(result) == {
-        "2026-05": [130, 4, Fraction("0.8667")], "2026-04": [20, 2, Fraction("0.1333")],
+        "2026-05": [130, 4, Fraction(13, 15)], "2026-04": [20, 2, Fraction(2, 15)],
     }  # fmt: skip
     assert (result.unattributed, result.overall) == (None, None)
     april = report("credited_revenue", date_basis="touch", attribution_window=60,

@@ -100,7 +100,7 @@ def add_share(figures: Figures, base_figures: Figures, question: Question) -> Fi
             if base in figures:
                 amount, total = figures[base], base_figures[base]
                 assert amount is not None
-                completed_figures[column] = round_figure(amount / total) if total else None
+                completed_figures[column] = amount / total if total else None
     return {
         column: completed_figures[column] for column in list_columns(question) if column in completed_figures
     }
@@ -134,7 +134,7 @@ def _visit_figure(measure: str, group: Group, credits_: list[Credit]) -> Figure:
         return Fraction(group.visits)
     if not group.visits or group.visit_credit_unknown:
         return None
-    return round_figure(visit_conversions(credits_) / group.visits)
+    return visit_conversions(credits_) / group.visits
 
 
 def visit_conversions(credits_: list[Credit]) -> Fraction:
@@ -180,7 +180,7 @@ def relative_change(figure: Figure, base: Figure) -> Figure:
     """Return the difference as a fraction of the earlier figure."""
     if figure is None or not base:
         return None
-    return round_figure((figure - base) / abs(base))
+    return (figure - base) / abs(base)
 
 
 def round_figure(value: Fraction) -> Fraction:

@@ -78,7 +78,7 @@ def _without_visit(conversions: list[Conversion], total: Group, question: Questi
         conversion_count = sum((credit.part for credit in credits_ if credit.converts), Fraction(0))
     if not conversion_count:
         return None
-    return counting.round_figure(1 - counting.visit_conversions(credits_) / conversion_count)
+    return 1 - counting.visit_conversions(credits_) / conversion_count
 
 
 @dataclass

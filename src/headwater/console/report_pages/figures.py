@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from headwater.base.dates import format_day_and_time, format_days
 from headwater.console.tables import NO_FIGURE, write_missing
+from headwater.reports.engine import measures
 from headwater.reports.engine.measures import Figure, MeasureChange, rounded
 from headwater.reports.engine.report import ReportRow
 from headwater.reports.query import OF_MONEY, DateTimeSpan, FigureColumn, Measure
@@ -105,8 +106,7 @@ def change_between(current: Fraction | None, previous: Fraction | None) -> Chang
     """Return None if either whole is zero."""
     if current is None or previous is None:
         return None
-    ratio = rounded((current - previous) / abs(previous)) if previous else None
-    return written_change(MeasureChange(current - previous, ratio))
+    return written_change(measures.change_between(current, previous))
 
 
 def share(numerator: Figure, denominator: Figure) -> Fraction | None:

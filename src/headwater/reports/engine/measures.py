@@ -64,6 +64,8 @@ class Unit(Enum):
     """In parts of WHOLE_EVENT."""
     RATIO = "ratio"
     """Rounded to four decimals."""
+    RATE = "rate"
+    """Exact, because it is written as a percentage with fewer decimals."""
 
 
 class MeasureForm(Struct, frozen=True):
@@ -106,20 +108,22 @@ def get_form(measure: Measure, model: str) -> MeasureForm:
         unit = Unit.MONEY if measure is Measure.CREDITED_REVENUE else Unit.EVENTS
         return MeasureForm(unit, credit_sum(measure, model))
     if measure is Measure.CONVERSION_RATE:
-        return MeasureForm(Unit.RATIO, credit_sum(measure, model), per=VISITS, scale=WHOLE_EVENT)
+        return MeasureForm(Unit.RATE, credit_sum(measure, model), per=VISITS, scale=WHOLE_EVENT)
     return FORMS[measure]
 
 
 Figure = int | Decimal | Fraction | None
-"""int for counts, Fraction for credited events and conversions, else Decimal. None for a ratio over 0."""
+"""int for counts, Fraction for credited events and conversions, shares and rates, else Decimal. None for a
+ratio over 0.
+"""
 Figures = Mapping[FigureColumn, Figure]
 
 
 @dataclass(frozen=True)
 class MeasureChange:
     difference: Decimal | Fraction | int
-    ratio: Decimal | None
-    """Relative to the absolute compared figure, to four decimals; None for 0."""
+    ratio: Fraction | None
+    """Relative to the absolute compared figure; None for 0."""
 
 
 class Sums(Struct, frozen=True):
@@ -176,9 +180,16 @@ def compute_figure(query: ReportQuery, column: FigureColumn, sums: Sums, total: 
             return as_money(amount)
         case Unit.EVENTS:
             return Fraction(amount, WHOLE_EVENT)
-        case Unit.RATIO:
-            per = form.scale * sums[form.per or ""]
-            return rounded(Fraction(amount, per)) if per and form.plus in sums.by_name else None
+        case Unit.RATIO | Unit.RATE:
+            return _ratio(form, amount, sums)
+
+
+def _ratio(form: MeasureForm, amount: int, sums: Sums) -> Decimal | Fraction | None:
+    per = form.scale * sums[form.per or ""]
+    if not per or form.plus not in sums.by_name:
+        return None
+    ratio = Fraction(amount, per)
+    return rounded(ratio) if form.unit is Unit.RATIO else ratio
 
 
 def rough_figures(query: ReportQuery, measure: Measure, group_sums: GroupSums) -> NDArray[np.float64]:
@@ -211,16 +222,12 @@ def _share(query: ReportQuery, column: FigureColumn, sums: Sums, total: Sums) ->
     numerator, denominator = (
         compute_figure(query, first, sums_of_row, total) for sums_of_row in (sums, total)
     )
-    return (
-        rounded(Fraction(numerator) / Fraction(denominator))
-        if numerator is not None and denominator
-        else None
-    )
+    return Fraction(numerator) / Fraction(denominator) if numerator is not None and denominator else None
 
 
 def change_between(new: Decimal | Fraction | int, old: Decimal | Fraction | int) -> MeasureChange:
     difference = Fraction(new) - Fraction(old)
-    ratio = rounded(difference / abs(Fraction(old))) if old else None
+    ratio = difference / abs(Fraction(old)) if old else None
     if isinstance(new, Decimal) and isinstance(old, Decimal):
         return MeasureChange(strip_zeros(new - old), ratio)
     return MeasureChange(int(difference) if isinstance(new, int) else difference, ratio)

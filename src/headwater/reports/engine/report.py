@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from decimal import Decimal
+from fractions import Fraction
 
 from psycopg import AsyncConnection
 
@@ -109,7 +109,7 @@ class ReportResult:
 class CountedVisits:
     bot_views: int
     """Page views by bots, which belong to no visit."""
-    unvisited_share: Decimal | None
+    unvisited_share: Fraction | None
     """The share of conversions, by the first model, whose credited touch has no visit. None without
     conversions or conversion rate.
     """

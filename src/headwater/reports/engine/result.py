@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Self
@@ -26,7 +25,6 @@ from headwater.reports.engine.measures import (
     compute_figure,
     credit_sum,
     rough_figures,
-    rounded,
     sum_groups,
     sums_at,
 )
@@ -77,7 +75,7 @@ class PeriodSums:
         return {name: sum_all(self.groups.sums[name]) for name in names if name in self.groups.sums}
 
     @property
-    def unvisited_share(self) -> Decimal | None:
+    def unvisited_share(self) -> Fraction | None:
         """The share of conversions, by the first model, whose credited touch is of no visit."""
         rate, conversions = (
             credit_sum(measure, self.query.models[0])
@@ -85,7 +83,7 @@ class PeriodSums:
         )
         credit = self.total if self.query.of_some_touches else self.overall
         all_conversions = credit[conversions]
-        return rounded(1 - Fraction(credit[rate], all_conversions)) if all_conversions else None
+        return 1 - Fraction(credit[rate], all_conversions) if all_conversions else None
 
     @cached_property
     def total(self) -> Sums:

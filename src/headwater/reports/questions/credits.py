@@ -87,6 +87,7 @@ from headwater.reports.questions.shared import (
     read_filters,
     read_span,
     refuse_unknown_keys,
+    rounded_number,
     write_csv,
 )
 from headwater.sources.source_names import SourceNames
@@ -361,9 +362,9 @@ def answer_credits(query: CreditsQuery, page: CreditList, link: PageLink, hints:
         link,
         totals=CreditSums(
             totals.events,
-            round(float(totals.amount), 4),
-            round(float(totals.credited_events), 4),
-            round(float(totals.credited_revenue), 4),
+            rounded_number(totals.amount),
+            rounded_number(totals.credited_events),
+            rounded_number(totals.credited_revenue),
         ),
         credit=str(page.credit),
         period=format_span(page.span),
@@ -399,8 +400,8 @@ def _credited_event(row: EventCredit) -> CreditedEvent:
         company_name=row.company_name,
         order_id=row.order_id,
         amount=number(row.amount),
-        credited_events=round(float(row.credited_events), 4),
-        credited_revenue=round(float(row.credited_revenue), 4),
+        credited_events=rounded_number(row.credited_events),
+        credited_revenue=rounded_number(row.credited_revenue),
         unattributed_reason=None if row.reason is None else row.reason.value,
         original_amount=number(row.original_amount),
         original_currency=row.original_currency,
@@ -414,8 +415,8 @@ def _credited_touch(touch: TouchCredit) -> CreditedTouch:
         event_time_utc=written_in_utc(touch.occurred_at),
         source=touch.source,
         channel=touch.channel,
-        credited_events=round(float(touch.credited_events), 4),
-        credited_revenue=round(float(touch.credited_revenue), 4),
+        credited_events=rounded_number(touch.credited_events),
+        credited_revenue=rounded_number(touch.credited_revenue),
         **asdict(touch.tags),
     )
 

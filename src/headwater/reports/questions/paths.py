@@ -45,6 +45,7 @@ from headwater.reports.questions.shared import (
     read_event_filters,
     read_keys,
     read_span,
+    rounded_number,
     write_csv,
 )
 from headwater.spaces.models import Space
@@ -248,7 +249,7 @@ def _table(names: list[str], rows: Iterable[tuple[Sequence[str], PathFigures]]) 
 
 
 def _numbers(figures: PathFigures) -> tuple[int, int, float, float | None]:
-    revenue, days = round(float(figures.revenue), 4), number(figures.days_to_conversion)
+    revenue, days = rounded_number(figures.revenue), number(figures.days_to_conversion)
     return figures.events, figures.conversions, revenue, days
 
 

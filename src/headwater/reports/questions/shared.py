@@ -27,7 +27,7 @@ from headwater.http.inputs.parameters import Input, ListParameter, Parameter
 from headwater.http.inputs.period_words import EXAMPLES, CalendarUnit, read_dates, read_period
 from headwater.people.contacts import filters
 from headwater.reports.engine.conversion import LeftOutMoney, LeftOutSpend
-from headwater.reports.engine.measures import Figure
+from headwater.reports.engine.measures import Figure, rounded
 from headwater.reports.engine.path_dimensions import TouchPath
 from headwater.reports.query import (
     LONGEST_CAMPAIGN,
@@ -296,10 +296,13 @@ def explain_uncompared(is_comparable: bool) -> str | None:
 
 
 def number(figure: Figure) -> float | None:
-    """Convert a figure to JSON; event parts have four decimals."""
-    if isinstance(figure, Decimal | Fraction):
-        return round(float(figure), 4)
-    return figure
+    """Convert a figure to JSON."""
+    return figure if figure is None or isinstance(figure, int) else rounded_number(figure)
+
+
+def rounded_number(figure: Decimal | Fraction) -> float:
+    """Return four decimals."""
+    return float(rounded(Fraction(figure)))
 
 
 def format_figure(figure: float | None) -> str:
