@@ -18,8 +18,9 @@ from tempfile import TemporaryDirectory
 import psycopg
 import pytest
 
+from headwater.base.failure import Failure
 from headwater.base.files import close_to_others, make_private
-from headwater.database.embedded import Embedded, EmbeddedError
+from headwater.database.embedded import Embedded
 from tests.support.exports import Exports
 from tests.support.factories import Stage
 from tests.support.processes import Serve, environment
@@ -171,7 +172,7 @@ def test_a_socket_elsewhere(distant_server: Embedded, runtime: Path, monkeypatch
         with psycopg.connect(Embedded(distant_server.root).url) as connection:
             assert connection.execute("SELECT 1").fetchone() == (1,)
         server.sockets.chmod(0o755)
-        with pytest.raises(EmbeddedError, match="is open to other accounts"):
+        with pytest.raises(Failure, match="is open to other accounts"):
             _ = Embedded(distant_server.root).url
     finally:
         server.stop()
@@ -196,7 +197,7 @@ def test_a_socket_directory_that_others_can_write(distant_server: Embedded) -> N
     distant_server.create()
     distant_server.sockets.mkdir()
     distant_server.sockets.chmod(0o777)
-    with pytest.raises(EmbeddedError, match="is open to other accounts"):
+    with pytest.raises(Failure, match="is open to other accounts"):
         distant_server.start(tied=True)
 
 
@@ -205,7 +206,7 @@ def test_a_socket_directory_that_leads_elsewhere(distant_server: Embedded, tmp_p
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir(mode=0o700)
     distant_server.sockets.symlink_to(elsewhere)
-    with pytest.raises(EmbeddedError, match="is not a directory"):
+    with pytest.raises(Failure, match="is not a directory"):
         distant_server.start(tied=True)
 
 
@@ -214,7 +215,7 @@ def test_a_socket_directory_of_somebody_else(distant_server: Embedded) -> None:
     distant_server.create()
     distant_server.sockets.mkdir(mode=0o700)
     os.chown(distant_server.sockets, STRANGER, STRANGER)
-    with pytest.raises(EmbeddedError, match=f"belongs to another account .uid {STRANGER}"):
+    with pytest.raises(Failure, match=f"belongs to another account .uid {STRANGER}"):
         distant_server.start(tied=True)
 
 

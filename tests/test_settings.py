@@ -6,7 +6,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from headwater.base.settings import SettingError, read_settings
+from headwater.base.failure import Failure
+from headwater.base.settings import read_settings
 
 
 @pytest.mark.parametrize(
@@ -45,7 +46,7 @@ def test_it_works(origin: str) -> None:
 )
 def test_an_origin_is_written_as_browsers_send_it(text: str) -> None:
     """The console compares it with theirs, and would refuse every form."""
-    with pytest.raises(SettingError, match="HEADWATER_BASE_URL: "):
+    with pytest.raises(Failure, match="HEADWATER_BASE_URL: "):
         read_settings({"HEADWATER_BASE_URL": text})
 
 
@@ -54,7 +55,7 @@ def test_entries_of_the_audit_log_are_kept_for_a_number_of_days_that_the_calenda
     assert days is not None
     assert datetime.now(UTC) - timedelta(days=days) < datetime.now(UTC)
     for text in ("36501", "999999", "0"):
-        with pytest.raises(SettingError, match="HEADWATER_AUDIT_DAYS: "):
+        with pytest.raises(Failure, match="HEADWATER_AUDIT_DAYS: "):
             read_settings({"HEADWATER_AUDIT_DAYS": text})
 
 
@@ -69,7 +70,7 @@ def test_entries_of_the_audit_log_are_kept_for_a_number_of_days_that_the_calenda
     ],
 )
 def test_a_database_url_that_postgresql_cannot_read_is_refused_without_its_password(text: str) -> None:
-    with pytest.raises(SettingError, match=r"HEADWATER_DATABASE_URL: .*percent-encoded") as refusal:
+    with pytest.raises(Failure, match=r"HEADWATER_DATABASE_URL: .*percent-encoded") as refusal:
         read_settings({"HEADWATER_DATABASE_URL": text})
     assert "sesame" not in str(refusal.value)
     assert "open" not in str(refusal.value)

@@ -24,6 +24,7 @@ from msgspec import Struct
 
 from headwater import __version__
 from headwater.base import listening_socket
+from headwater.base.failure import Failure
 from headwater.base.log_lines import Log
 from headwater.base.settings import Settings
 from headwater.base.telemetry.counter_files import child_variables, keep_directory, make_directory
@@ -33,7 +34,7 @@ from headwater.database.installation import write_addresses
 from headwater.database.jobs.child_process import ChildProcess
 from headwater.operations.supervision.announcement import greet, log_migrations, note
 from headwater.operations.supervision.handover import HandedProcess, Handover, become_next, own_command
-from headwater.operations.supervision.preparation import PREPARE, ServeError, explained, prepare
+from headwater.operations.supervision.preparation import PREPARE, explained, prepare
 from headwater.operations.supervision.processes import Predecessor, SupervisedProcess
 from headwater.operations.supervision.record import ServiceRecord, erase_record, was_killed, write_record
 from headwater.operations.supervision.wakeups import Wakeups
@@ -87,7 +88,7 @@ class Supervisor:
         self.record = ServiceRecord(os.getpid(), __version__)
 
     def run(self) -> None:
-        """Serve until stopped. Raise ServeError if the start fails."""
+        """Serve until stopped. Raise Failure if the start fails."""
         try:
             if self.handover is None:
                 self._begin()
@@ -184,7 +185,7 @@ class Supervisor:
                 return
             hopeless = [process.name for process in self.watched if process.failures >= HOPELESS]
             if hopeless:
-                raise ServeError(f"{hopeless[0]} does not start; see the lines above")
+                raise Failure(f"{hopeless[0]} does not start; see the lines above")
             self.wakeups.wait(0.02 if delay is None else min(delay, 0.02))
 
     def _announce(self) -> None:
@@ -309,7 +310,7 @@ class Supervisor:
 
 def supervise(plan: ServePlan, handover: Handover | None = None) -> None:
     """Serve `plan` until SIGTERM or SIGINT, then stop everything in order; with `handover` continue from the
-    previous version's state. Raise ServeError.
+    previous version's state. Raise Failure.
     """
     patience = listening_socket.BIND_SECONDS
     if was_killed(plan.settings.data_dir):
@@ -324,7 +325,7 @@ def _bind(plan: ServePlan, handover: Handover | None, patience: float) -> socket
     try:
         return listening_socket.bind(plan.host, plan.port, patience)
     except OSError as error:
-        raise ServeError(listening_socket.explain(plan.host, plan.port, error)) from None
+        raise Failure(listening_socket.explain(plan.host, plan.port, error)) from None
 
 
 @contextmanager
@@ -337,8 +338,8 @@ def _alone(settings: Settings, handover: Handover | None) -> Generator[IO[bytes]
             Embedded(settings.data_dir).make_root()
             lock = lock_directory(settings.data_dir)
     except DirectoryInUseError:
-        raise ServeError(f"another `headwater serve` runs on {settings.data_dir}") from None
+        raise Failure(f"another `headwater serve` runs on {settings.data_dir}") from None
     except OSError as error:
-        raise ServeError(f"cannot use {settings.data_dir}: {error.strerror}") from None
+        raise Failure(f"cannot use {settings.data_dir}: {error.strerror}") from None
     with lock:
         yield lock

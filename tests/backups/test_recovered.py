@@ -14,8 +14,9 @@ from typing import Any
 import psycopg
 import pytest
 
+from headwater.base.failure import Failure
 from headwater.database.embedded import Embedded
-from headwater.database.installation import UnfinishedRestoreError, begin_restore, require_finished
+from headwater.database.installation import begin_restore, require_finished
 from headwater.database.programs import program_path
 from headwater.operations.backups import journal
 from headwater.operations.backups.journal_duty import refresh
@@ -60,7 +61,7 @@ def test_it_works(
     (after,) = connection.execute("SELECT last_value FROM contact_ids").fetchone() or (0,)
     assert after > before + 900_000, "an id that was used since is not used again"
     begin_restore(connection)
-    with pytest.raises(UnfinishedRestoreError, match="--recovered-to"):
+    with pytest.raises(Failure, match="--recovered-to"):
         require_finished(connection)
 
 

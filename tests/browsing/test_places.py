@@ -9,7 +9,8 @@ import pytest
 from mmdb_writer import MMDBWriter
 from netaddr import IPSet
 
-from headwater.base.settings import SettingError, Settings, read_settings
+from headwater.base.failure import Failure
+from headwater.base.settings import Settings, read_settings
 from headwater.events.browsing.places import NOWHERE, Place, Places
 from tests.conftest import run_application
 from tests.support.factories import Stage
@@ -58,12 +59,12 @@ def read(path: Path) -> Settings:
 
 def test_a_file_that_is_none_stops_the_start(tmp_path: Path) -> None:
     assert read(database(tmp_path)).geoip_db == tmp_path / "places.mmdb"
-    with pytest.raises(SettingError, match=r"HEADWATER_GEOIP_DB: .*nothing is not a file"):
+    with pytest.raises(Failure, match=r"HEADWATER_GEOIP_DB: .*nothing is not a file"):
         read(tmp_path / "nothing")
     (tmp_path / "text").write_text("hello")
-    with pytest.raises(SettingError, match=r"HEADWATER_GEOIP_DB: .*text is not a MaxMind database"):
+    with pytest.raises(Failure, match=r"HEADWATER_GEOIP_DB: .*text is not a MaxMind database"):
         read(tmp_path / "text")
-    with pytest.raises(SettingError, match="of type GeoLite2-ASN, not of cities or countries"):
+    with pytest.raises(Failure, match="of type GeoLite2-ASN, not of cities or countries"):
         read(database(tmp_path, "GeoLite2-ASN"))
 
 

@@ -8,12 +8,12 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
+from headwater.base.failure import Failure
 from headwater.base.settings import Settings
 from headwater.database.cluster import presence
-from headwater.database.cluster.presence import BOUND_WAITING, OtherNodeError, require_first_node
-from headwater.operations.supervision.preparation import ServeError, prepare_beside
+from headwater.database.cluster.presence import BOUND_WAITING, require_first_node
+from headwater.operations.supervision.preparation import prepare_beside
 from headwater.operations.terminal.connection import refuse_unfinished
-from headwater.operations.terminal.failure import Failure
 from tests.support.clusters import CLUSTER_URL
 
 IS_CLUSTER = CLUSTER_URL is not None
@@ -36,7 +36,7 @@ def test_another_node_than_the_first_is_refused(
     if group == 0:
         require_first_node(connection)
         return
-    with pytest.raises(OtherNodeError, match="HEADWATER_DATABASE_URL names a node of a cluster"):
+    with pytest.raises(Failure, match="HEADWATER_DATABASE_URL names a node of a cluster"):
         require_first_node(connection)
 
 
@@ -48,7 +48,7 @@ def test_no_process_starts_on_another_node(connection: psycopg.Connection, datab
     url = make_conninfo(**{**conninfo_to_dict(database_url), "host": host, "port": port})
     with pytest.raises(Failure, match="not its first"):
         refuse_unfinished(url)
-    with pytest.raises(ServeError, match="Use the first node"):
+    with pytest.raises(Failure, match="Use the first node"):
         prepare_beside(Settings(database_url=url))
 
 

@@ -11,8 +11,9 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
+from headwater.base.failure import Failure
 from headwater.database import migrator
-from headwater.database.migrator import Migration, MigrationError, read_migration
+from headwater.database.migrator import Migration, read_migration
 from tests.support.releases import changelog_versions, released_versions
 from tests.support.schema_changes import Schema, breaking, read_schema
 
@@ -170,5 +171,5 @@ def test_one_that_contracts_has_to_say_since_when() -> None:
     first = "-- Unused since 0.2.0: sites.colour.\n"
     migration = read_migration("0099_colours.contract", first)
     assert migration == ("0099_colours", first, "0.2.0")
-    with pytest.raises(MigrationError, match=r"0099_colours.contract.sql has to begin with"):
+    with pytest.raises(Failure, match=r"0099_colours.contract.sql has to begin with"):
         read_migration("0099_colours.contract", "ALTER TABLE sites DROP COLUMN colour")

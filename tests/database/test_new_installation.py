@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from headwater.base.failure import Failure
 from headwater.database.account import tie
-from headwater.database.embedded import Embedded, EmbeddedError
+from headwater.database.embedded import Embedded
 from headwater.database.programs import MAJOR, program_path
 from tests.support.durability import Disk
 
@@ -45,7 +46,7 @@ def test_the_cluster_of_another_major_version_is_left_as_it_is(tmp_path: Path) -
     server = Embedded(tmp_path)
     server.cluster.mkdir()
     (server.cluster / "PG_VERSION").write_text("16\n")
-    with pytest.raises(EmbeddedError, match=r"is of PostgreSQL 16, and this version brings 18: .*"):
+    with pytest.raises(Failure, match=r"is of PostgreSQL 16, and this version brings 18: .*"):
         server.start()
     assert [path.name for path in server.cluster.iterdir()] == ["PG_VERSION"]
 

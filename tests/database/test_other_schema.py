@@ -11,10 +11,11 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from headwater.base.failure import Failure
 from headwater.base.settings import Settings
 from headwater.cli import main
 from headwater.database import migrator
-from headwater.database.migrator import MigrationError, SchemaState, compare_schema, migrate
+from headwater.database.migrator import SchemaState, compare_schema, migrate
 from headwater.operations.supervision.preparation import prepare
 
 Alter = Callable[[psycopg.Connection], object]
@@ -57,9 +58,9 @@ def make_other(url: str, alter: Alter) -> None:
 def test_it_works(url: str, alter: Alter) -> None:
     assert migrate(url) == []
     make_other(url, alter)
-    with pytest.raises(MigrationError, match=WAY_OUT):
+    with pytest.raises(Failure, match=WAY_OUT):
         migrate(url)
-    with pytest.raises(MigrationError, match=WAY_OUT):
+    with pytest.raises(Failure, match=WAY_OUT):
         prepare(Settings(), url)
     with psycopg.connect(url) as connection:
         assert compare_schema(connection) == SchemaState((), (), is_foreign=True)

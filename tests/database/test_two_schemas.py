@@ -9,8 +9,9 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
+from headwater.base.failure import Failure
 from headwater.database import migrator
-from headwater.database.migrator import Migration, MigrationError, SchemaState, compare_schema, migrate
+from headwater.database.migrator import Migration, SchemaState, compare_schema, migrate
 from tests.support.waiting import wait_until
 
 LATER = Migration("9998_later", "CREATE TABLE later (id int)")
@@ -48,7 +49,7 @@ def test_it_works(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
         assert migrate_with(url, monkeypatch, LATER, CONTRACTING) == [CONTRACTING.name]
         state = compare_schema(connection)
         assert (state.unknown, state.is_current) == ((CONTRACTING.name,), False)
-    with pytest.raises(MigrationError, match=r"removes something this version uses: run 9\.0\.0"):
+    with pytest.raises(Failure, match=r"removes something this version uses: run 9\.0\.0"):
         migrate(url)
 
 
@@ -90,7 +91,7 @@ def test_it_gives_up_with_a_reason(url: str, monkeypatch: pytest.MonkeyPatch) ->
     wider = Migration("9998_wider", "ALTER TABLE spaces ADD COLUMN later int")
     with psycopg.connect(url) as report:
         report.execute("SELECT FROM spaces")
-        with pytest.raises(MigrationError, match=r"9998_wider: a table .* was in use"):
+        with pytest.raises(Failure, match=r"9998_wider: a table .* was in use"):
             migrate_with(url, monkeypatch, wider)
 
 
@@ -101,7 +102,7 @@ def test_without_a_schema_for_tables_the_reason_is_the_owner(database_url: str, 
         server.execute("CREATE ROLE other")
         try:
             url = make_conninfo(database_url, dbname="of_another", options=f"-c {setting}")
-            with pytest.raises(MigrationError, match="the owner of the database"):
+            with pytest.raises(Failure, match="the owner of the database"):
                 migrate(url)
         finally:
             server.execute("DROP DATABASE of_another WITH (FORCE)")

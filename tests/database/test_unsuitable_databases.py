@@ -10,9 +10,10 @@ import pytest
 from psycopg.conninfo import make_conninfo
 from psycopg.sql import SQL, Identifier
 
+from headwater.base.failure import Failure
 from headwater.cli import main
 from headwater.database import suitability
-from headwater.database.migrator import MigrationError, migrate
+from headwater.database.migrator import migrate
 
 NAME = "unsuitable"
 
@@ -28,7 +29,7 @@ def url(database_url: str, request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 def test_another_encoding(url: str) -> None:
-    with pytest.raises(MigrationError, match="UTF8"):
+    with pytest.raises(Failure, match="UTF8"):
         migrate(url)
 
 
@@ -40,7 +41,7 @@ def make_read_only(url: str) -> None:
 
 def test_a_database_that_takes_no_writes(young_url: str) -> None:
     make_read_only(young_url)
-    with pytest.raises(MigrationError, match="default_transaction_read_only"):
+    with pytest.raises(Failure, match="default_transaction_read_only"):
         migrate(young_url)
 
 

@@ -14,7 +14,8 @@ import obstore
 import psycopg
 import pytest
 
-from headwater.base.settings import SettingError, Settings, read_settings
+from headwater.base.failure import Failure
+from headwater.base.settings import Settings, read_settings
 from headwater.base.storage import Bucket, LocalFolder, Storage, open_storage
 from headwater.exports.worker import work
 from tests.conftest import client_for, run_application
@@ -177,5 +178,5 @@ def test_valid_urls_are_accepted(url: str) -> None:
 @pytest.mark.parametrize("url", ["bucket", "s3:///x", "http://x/y", "ftp://x", "file://x/y", "file:x"])
 def test_bad_urls_are_refused(url: str) -> None:
     variables: Mapping[str, str] = {"HEADWATER_STORAGE_URL": url}
-    with pytest.raises(SettingError, match="HEADWATER_STORAGE_URL"):
+    with pytest.raises(Failure, match="HEADWATER_STORAGE_URL"):
         read_settings(variables)

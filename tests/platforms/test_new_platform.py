@@ -19,7 +19,8 @@ from types import ModuleType
 import httpx
 import pytest
 
-from headwater.base.settings import SettingError, Settings, read_settings
+from headwater.base.failure import Failure
+from headwater.base.settings import Settings, read_settings
 from headwater.forwarding.destinations.destination_check import DestinationCheck, try_destination
 from headwater.forwarding.platforms import registry
 from headwater.forwarding.platforms.models import AdConsent, ConvertedPerson, SkipReason
@@ -97,7 +98,7 @@ def test_its_origin_is_a_setting(acme: Platform) -> None:
     assert find_url(settings, acme) == "http://127.0.0.1:9"
     assert list_operator_hosts(settings) == {"127.0.0.1"}
     assert find_url(Settings(), acme) == "https://api.acme.example"
-    with pytest.raises(SettingError, match=r"^HEADWATER_ACME_URL: must be "):
+    with pytest.raises(Failure, match=r"^HEADWATER_ACME_URL: must be "):
         read_settings({"HEADWATER_ACME_URL": "127.0.0.1"})
 
 

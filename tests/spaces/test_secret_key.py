@@ -12,12 +12,13 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from headwater.base.failure import Failure
 from headwater.base.files import write_private
 from headwater.base.settings import Settings
 from headwater.database.embedded import Embedded
 from headwater.forwarding.destinations.credentials import open_secrets
 from headwater.spaces.encryption import Unsealable, derive_key
-from headwater.spaces.secret_key import SecretKey, SecretKeyError, find_secret_key, key_file, move_to_file
+from headwater.spaces.secret_key import SecretKey, find_secret_key, key_file, move_to_file
 from tests.support.commands import run_command
 from tests.support.durability import Disk
 from tests.support.installations import install
@@ -137,7 +138,7 @@ def test_no_key_is_made_up(url: str, tmp_path: Path, content: bytes | None, mess
     store(url, None)
     if content is not None:
         key_file(tmp_path).write_bytes(content)
-    with pytest.raises(SecretKeyError, match=message):
+    with pytest.raises(Failure, match=message):
         find_secret_key(Settings(data_dir=tmp_path), url)
     assert stored_key(url) is None
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from headwater.base.settings import SettingError
+from headwater.base.failure import Failure
 from headwater.base.telemetry.otlp import Signals, read_signals
 from tests.support.collector import CollectedSpan
 from tests.support.declared_metrics import declared_metrics
@@ -195,7 +195,7 @@ def test_variables_say_what_is_sent(variables: dict[str, str], signals: Signals 
     ],
 )  # fmt: skip
 def test_what_cannot_be_had_is_refused(variables: dict[str, str], message: str) -> None:
-    with pytest.raises(SettingError, match=f"^{message}$"):
+    with pytest.raises(Failure, match=f"^{message}$"):
         read_signals(variables)
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from headwater.base.failure import Failure
 from headwater.base.settings import Settings
 from headwater.operations.terminal.connection import explain_failures
-from headwater.operations.terminal.failure import Failure
 
 REFUSED = "connection failed: FATAL:  could not write init file: No space left on device"
 

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 
 import pytest
 
+from headwater.base.failure import Failure
 from headwater.operations.terminal import values
-from headwater.operations.terminal.failure import Failure
 
 
 def test_it_works() -> None:

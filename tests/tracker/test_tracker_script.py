@@ -9,7 +9,8 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from headwater.base.settings import SettingError, Settings, read_settings
+from headwater.base.failure import Failure
+from headwater.base.settings import Settings, read_settings
 from headwater.intake.tracker.script import make_script
 from tests.conftest import Running, run_application
 
@@ -114,5 +115,5 @@ def test_the_endpoint_is_found_from_the_script(script: str, endpoint: str, resol
 )
 @pytest.mark.parametrize("name", ["TRACKER_SCRIPT", "TRACKER_ENDPOINT"])
 def test_no_path_that_headwater_needs(name: str, path: str) -> None:
-    with pytest.raises(SettingError, match=f"HEADWATER_{name}: must not"):
+    with pytest.raises(Failure, match=f"HEADWATER_{name}: must not"):
         read_settings({f"HEADWATER_{name}": path})

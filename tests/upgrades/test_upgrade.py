@@ -13,16 +13,16 @@ from typing import Any
 import psycopg
 import pytest
 
+from headwater.base.failure import Failure
 from headwater.base.settings import Settings
 from headwater.cli import main
 from headwater.database.data_directory import lock_directory, read_major
-from headwater.database.embedded import Embedded, EmbeddedError
+from headwater.database.embedded import Embedded
 from headwater.database.programs import MAJOR, own_folder
-from headwater.operations.supervision.preparation import ServeError, prepare_beside
+from headwater.operations.supervision.preparation import prepare_beside
 from headwater.operations.upgrades import upgrade as module
 from headwater.operations.upgrades.cluster_copy import copy_cluster
 from headwater.operations.upgrades.content import read_content, require_same
-from headwater.operations.upgrades.errors import UpgradeError
 from headwater.operations.upgrades.old_programs import find_programs
 from tests.test_private_files import open_to_others
 from tests.upgrades.conftest import Installation, read, serve_data
@@ -47,9 +47,9 @@ def test_it_works(old_installation: Installation, capsys: pytest.CaptureFixture[
     root = old_installation.data_dir
     data_options = ("--data-dir", root)
     sentence = f"run `headwater upgrade --data-dir {root}`"
-    with pytest.raises(EmbeddedError, match=sentence):
+    with pytest.raises(Failure, match=sentence):
         Embedded(root).start()
-    with pytest.raises(ServeError, match=sentence):  # a reload of the service that runs on it
+    with pytest.raises(Failure, match=sentence):  # a reload of the service that runs on it
         prepare_beside(Settings(data_dir=root))
     open_paths, umask = open_to_others(root), os.umask(0o000)
     report = run(capsys, *data_options)
@@ -82,7 +82,7 @@ def a_missing_row_and_a_changed_one_show(connection: psycopg.Connection) -> None
         ("policy", "DROP POLICY space ON contacts", None),
     ):  # fmt: skip
         connection.execute(statement.encode())
-        with pytest.raises(UpgradeError, match=table):
+        with pytest.raises(Failure, match=table):
             require_same(before, read_content(url))
         if undo is not None:
             connection.execute(undo.encode())
@@ -96,13 +96,13 @@ def test_programs_are_found_where_they_are_named(tmp_path: Path) -> None:
     (sibling_folder / ".venv").symlink_to(environment.parent)
     for location in (own_folder(16), own_folder(16).parent, environment.parent, sibling_folder):
         assert find_programs(16, location).folder.resolve() == own_folder(16)
-    with pytest.raises(UpgradeError, match=r"not found in .*apt-get install postgresql-16"):
+    with pytest.raises(Failure, match=r"not found in .*apt-get install postgresql-16"):
         find_programs(16, tmp_path)
-    with pytest.raises(UpgradeError, match="postgresql-11"):
+    with pytest.raises(Failure, match="postgresql-11"):
         find_programs(11, None)
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "postgres").symlink_to(own_folder(16) / "postgres")
-    with pytest.raises(UpgradeError, match="has no pg_controldata"):
+    with pytest.raises(Failure, match="has no pg_controldata"):
         find_programs(16, tmp_path)
 
 
@@ -132,7 +132,7 @@ def test_a_data_directory_that_is_none_or_newer(
     assert "no Headwater data" in refusal(capsys, "--data-dir", tmp_path / "none")
     root = shell(MAJOR + 1)
     assert "use the version of Headwater that last served" in refusal(capsys, "--data-dir", root)
-    with pytest.raises(EmbeddedError, match="use the version of Headwater that last served it"):
+    with pytest.raises(Failure, match="use the version of Headwater that last served it"):
         Embedded(root).start()
     (root / "postgresql" / "PG_VERSION").write_text("15\n")
     assert "which Headwater never supported" in refusal(capsys, "--data-dir", root)
@@ -148,7 +148,7 @@ def test_a_failure_leaves_the_cluster_as_it_was(
 
     def fail(database: Embedded, _: object) -> None:
         (database.root / "postgresql.upgrading" / "postgresql").mkdir(parents=True)
-        raise UpgradeError("pg_upgrade: no room")
+        raise Failure("pg_upgrade: no room")
 
     monkeypatch.setattr(module, "_make", fail)
     assert "pg_upgrade: no room. The cluster is unchanged" in refusal(capsys, "--data-dir", root)
@@ -168,7 +168,7 @@ def test_what_pg_upgrade_says_is_passed_on(shell: Shell, tmp_path: Path) -> None
     old, new = Embedded(shell(16), find_programs(16, None)), Embedded(tmp_path / "new")
     new.cluster.mkdir(parents=True)
     (old.root / "postgresql.password").write_text("secret")
-    with pytest.raises(UpgradeError, match=r"pg_upgrade: .* has its full output"):
+    with pytest.raises(Failure, match=r"pg_upgrade: .* has its full output"):
         copy_cluster(old, new)
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from headwater.base.failure import Failure
 from headwater.base.log_lines import FORMATS
 from headwater.base.mail_server import read_mail_server, read_sender
 from headwater.base.syslog_server import read_syslog_server
@@ -50,10 +51,6 @@ TAKEN_PATHS = (
     "shared",
     "webhooks",
 )
-
-
-class SettingError(ValueError):
-    """A HEADWATER_* variable has an unusable value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +150,7 @@ class Settings:
 
 
 def read_settings(environ: Mapping[str, str] = os.environ) -> Settings:
-    """Return settings from the environment. Raise SettingError naming the first bad variable."""
+    """Return settings from the environment. Raise Failure naming the first bad variable."""
     texts = {name: text.strip() for name, text in environ.items() if text.strip()}
     variables = {PREFIX + name.upper(): name for name in READERS}
     values: dict[str, Any] = {
@@ -173,7 +170,7 @@ def _read(variable: str, reader: Callable[[str], Any], text: str) -> Any:
     try:
         return reader(text)
     except ValueError as error:
-        raise SettingError(f"{variable}: {error}") from None
+        raise Failure(f"{variable}: {error}") from None
 
 
 def _database_url(text: str) -> str:

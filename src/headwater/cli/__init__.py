@@ -7,11 +7,11 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import cast
 
+from headwater.base.failure import Failure
 from headwater.base.files import NO_ROOM
-from headwater.base.settings import PREFIX, READERS, SettingError, read_settings
+from headwater.base.settings import PREFIX, READERS, read_settings
 from headwater.base.telemetry.counter_files import DIRECTORY
 from headwater.cli.commands import build_parser
-from headwater.operations.terminal.failure import Failure
 
 FAILED = 2
 INTERRUPTED = 130
@@ -52,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _discard_output()
         print(f"headwater: the output cannot be written: {error.strerror}", file=sys.stderr)  # noqa: T201 # as below
         return FAILED
-    except (SettingError, Failure) as error:
+    except Failure as error:
         print(f"headwater: {error}", file=sys.stderr)  # noqa: T201 # the terminal is the reader
         return FAILED
     except KeyboardInterrupt:
@@ -66,7 +66,7 @@ def _discard_output() -> None:
 
 
 def _refuse_misspelt(variables: Iterable[str]) -> None:
-    """Raise SettingError for a variable similar to a setting's name."""
+    """Raise Failure for a variable similar to a setting's name."""
     names = {name.removeprefix(PREFIX).lower(): name for name in variables if name.startswith(PREFIX)}
     unknown = {name: full for name, full in names.items() if name not in READERS}
     if not unknown:
@@ -77,4 +77,4 @@ def _refuse_misspelt(variables: Iterable[str]) -> None:
     for name, full in unknown.items():
         if near_names := known_names.near(name):
             suggestion = " or ".join(PREFIX + name.upper() for name in near_names)
-            raise SettingError(f"{full}: there is no such setting. Did you mean {suggestion}?")
+            raise Failure(f"{full}: there is no such setting. Did you mean {suggestion}?")

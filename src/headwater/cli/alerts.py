@@ -10,6 +10,7 @@ from headwater.alerts.notifications.channels import list_channels
 from headwater.alerts.notifications.probe import try_channel
 from headwater.alerts.notifications.sender import Outlet
 from headwater.base.egress.client import Egress
+from headwater.base.failure import Failure
 from headwater.base.settings import Settings
 from headwater.database.installation import fetch_base_url
 from headwater.database.pool import Database
@@ -17,7 +18,6 @@ from headwater.operations.terminal.command import CommandGroup, Option
 from headwater.operations.terminal.connection import database_url, transaction
 from headwater.operations.terminal.encryption_key import load_encryption_key
 from headwater.operations.terminal.execution import prints
-from headwater.operations.terminal.failure import Failure
 from headwater.operations.terminal.options import JSON, SPACE
 from headwater.operations.terminal.output import Output, Row
 from headwater.operations.terminal.values import row_id

@@ -5,10 +5,8 @@ from __future__ import annotations
 from argparse import Namespace
 
 from headwater.base.settings import Settings
-from headwater.demo.client import ApiError
 from headwater.demo.runner import demonstrate
 from headwater.operations.terminal.command import Command
-from headwater.operations.terminal.failure import Failure
 from headwater.operations.terminal.options import LISTEN, PROCESSES
 
 
@@ -17,10 +15,7 @@ def demo(settings: Settings, arguments: Namespace) -> int:
     options = ["--host", arguments.host, "--port", str(arguments.port)]
     options += ["--workers", str(arguments.workers), "--pipelines", str(arguments.pipelines)]
     options += ["--data-dir", str(settings.data_dir)]
-    try:
-        return demonstrate(settings, options)
-    except ApiError as error:
-        raise Failure(str(error)) from None
+    return demonstrate(settings, options)
 
 
 command = Command(demo, *LISTEN, *PROCESSES)

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 from psycopg import AsyncConnection
 
+from headwater.base.failure import Failure
 from headwater.base.settings import Settings
 from headwater.database.installation import with_service_addresses
 from headwater.forwarding.deliveries.changes import remove_destination
@@ -24,7 +25,6 @@ from headwater.operations.terminal.command import CommandGroup, Option, Run
 from headwater.operations.terminal.connection import transaction
 from headwater.operations.terminal.encryption_key import load_encryption_key
 from headwater.operations.terminal.execution import prints
-from headwater.operations.terminal.failure import Failure
 from headwater.operations.terminal.options import JSON, SPACE
 from headwater.operations.terminal.output import Output, Row, print_output, print_text
 from headwater.operations.terminal.tables import join_sections, list_values, plain_text, section, wrap

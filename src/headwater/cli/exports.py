@@ -16,6 +16,7 @@ from typing import Any
 import psycopg
 from tqdm import tqdm
 
+from headwater.base.failure import Failure
 from headwater.base.settings import Settings
 from headwater.base.storage import LocalFolder, Sink
 from headwater.events.fields import ALWAYS, FIELDS
@@ -27,7 +28,6 @@ from headwater.exports.stream import FileSet, write_files
 from headwater.http.inputs.timerange import parse_day, whole_days
 from headwater.operations.terminal.command import CommandGroup, Option
 from headwater.operations.terminal.connection import database_url, explain_failures, transaction
-from headwater.operations.terminal.failure import Failure
 from headwater.operations.terminal.options import JSON, SPACE
 from headwater.operations.terminal.output import print_output
 from headwater.spaces.spaces import fetch_space

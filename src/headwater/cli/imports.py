@@ -17,6 +17,7 @@ from psycopg import AsyncConnection
 from tqdm import tqdm
 
 from headwater.base.egress.client import Egress
+from headwater.base.failure import Failure
 from headwater.base.settings import Settings
 from headwater.http.errors import Invalid, join_rules
 from headwater.http.inputs.instants import parse_iso
@@ -24,7 +25,7 @@ from headwater.intake.imports.file_readings import read_file
 from headwater.intake.imports.formats.amounts import DECIMALS
 from headwater.intake.imports.formats.choices import FileChoices
 from headwater.intake.imports.formats.columns import Columns, read_mapping
-from headwater.intake.imports.formats.dialects import SEPARATORS, UnreadableError
+from headwater.intake.imports.formats.dialects import SEPARATORS
 from headwater.intake.imports.formats.encodings import CHOICES as ENCODINGS
 from headwater.intake.imports.formats.files import STANDARD_INPUT, RowSource, open_source
 from headwater.intake.imports.formats.times import DATES
@@ -38,7 +39,6 @@ from headwater.operations.terminal.account_options import read_secrets
 from headwater.operations.terminal.audited import note_change
 from headwater.operations.terminal.command import CommandGroup, Option
 from headwater.operations.terminal.connection import CONNECT_SECONDS, database_url, explain_failures
-from headwater.operations.terminal.failure import Failure
 from headwater.operations.terminal.options import FILE_FORMAT, JSON, SPACE
 from headwater.operations.terminal.output import print_note, print_output, print_text
 from headwater.spaces.audit.entries import AuditChange
@@ -113,19 +113,14 @@ def import_file(kind: str, settings: Settings, arguments: Namespace) -> int:
             refusals = RejectedRowFile(_rejected_file(arguments.file), dry=arguments.dry_run)
             prepare = _prepare_spend if kind == "spend" else _prepare
             return asyncio.run(_import(url, prepare(kind, source, refusals, arguments), arguments))
-    except UnreadableError as error:
-        raise Failure(str(error)) from None
     except OSError as error:
         raise Failure(f"{error.filename or arguments.file}: {error.strerror}") from None
 
 
 def import_shop(settings: Settings, arguments: Namespace) -> int:
     """Import the past orders of a shop. Return 1 if orders were refused."""
-    try:
-        with explain_failures(settings):
-            return asyncio.run(_import_shop(database_url(settings), arguments))
-    except UnreadableError as error:
-        raise Failure(str(error)) from None
+    with explain_failures(settings):
+        return asyncio.run(_import_shop(database_url(settings), arguments))
 
 
 async def _import_shop(url: str, arguments: Namespace) -> int:

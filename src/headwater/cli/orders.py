@@ -5,12 +5,13 @@ from __future__ import annotations
 from argparse import Namespace
 from datetime import date
 
+from headwater.base.failure import Failure
 from headwater.base.settings import Settings
 from headwater.http.errors import Invalid, join_rules
 from headwater.intake.imports.formats.amounts import DECIMALS
 from headwater.intake.imports.formats.choices import FileChoices
 from headwater.intake.imports.formats.columns import read_mapping
-from headwater.intake.imports.formats.dialects import SEPARATORS, UnreadableError
+from headwater.intake.imports.formats.dialects import SEPARATORS
 from headwater.intake.imports.formats.encodings import CHOICES as ENCODINGS
 from headwater.intake.imports.formats.files import open_source
 from headwater.intake.imports.formats.times import DATES
@@ -19,7 +20,6 @@ from headwater.intake.imports.rejected_rows import MOST_LISTED
 from headwater.operations.terminal.command import CommandGroup, Option
 from headwater.operations.terminal.connection import transaction
 from headwater.operations.terminal.execution import prints
-from headwater.operations.terminal.failure import Failure
 from headwater.operations.terminal.options import FILE_FORMAT, JSON, SPACE
 from headwater.operations.terminal.output import Row, print_note
 from headwater.reports.questions.order_comparison import OrderComparison, compare_orders
@@ -72,8 +72,6 @@ def _read_list(space: Space, arguments: Namespace) -> OrderList:
             SEPARATORS.get(arguments.separator),
         ) as source:
             return read_order_list(source, space, choices)
-    except UnreadableError as error:
-        raise Failure(str(error)) from None
     except OSError as error:
         raise Failure(f"{error.filename or arguments.file}: {error.strerror}") from None
 

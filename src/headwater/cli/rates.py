@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 import structlog
 
 from headwater.base import logs
+from headwater.base.failure import Failure
 from headwater.base.settings import Settings
 from headwater.base.telemetry.otlp import exported
 from headwater.base.telemetry.spans import span
@@ -21,7 +22,6 @@ from headwater.operations.terminal.audited import change, note_change
 from headwater.operations.terminal.command import CommandGroup, Option
 from headwater.operations.terminal.connection import transaction
 from headwater.operations.terminal.execution import prints
-from headwater.operations.terminal.failure import Failure
 from headwater.operations.terminal.options import JSON, LEASH
 from headwater.operations.terminal.output import Row, print_output
 from headwater.spaces.audit.entries import AuditChange

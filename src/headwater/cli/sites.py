@@ -6,6 +6,7 @@ from argparse import Namespace
 from dataclasses import asdict
 from typing import Any
 
+from headwater.base.failure import Failure
 from headwater.base.settings import Settings
 from headwater.database.installation import with_service_addresses
 from headwater.operations.terminal.audited import change
@@ -13,7 +14,6 @@ from headwater.operations.terminal.command import CommandGroup, Option
 from headwater.operations.terminal.connection import transaction
 from headwater.operations.terminal.encryption_key import load_encryption_key
 from headwater.operations.terminal.execution import prints
-from headwater.operations.terminal.failure import Failure
 from headwater.operations.terminal.options import JSON, NAME, SPACE
 from headwater.operations.terminal.output import Output, Row
 from headwater.operations.terminal.values import row_id

@@ -14,13 +14,11 @@ from psycopg import AsyncConnection
 from headwater.attribution.trained_models.nightly_runs import PURCHASE, start_automatic_training
 from headwater.base.settings import Settings
 from headwater.database.cluster import moves
-from headwater.database.cluster.moves import MoveError
 from headwater.database.installation import fetch_base_url
 from headwater.operations.terminal.audited import change, note_change
 from headwater.operations.terminal.command import CommandGroup, Option
 from headwater.operations.terminal.connection import autocommit_connection, transaction
 from headwater.operations.terminal.execution import prints
-from headwater.operations.terminal.failure import Failure
 from headwater.operations.terminal.options import JSON, NAME, SPACE
 from headwater.operations.terminal.output import Noted, Output, Row, print_output
 from headwater.operations.terminal.values import node_address, read_pairs
@@ -131,12 +129,9 @@ def isolate_space(settings: Settings, arguments: Namespace) -> int:
 
 def _place(settings: Settings, arguments: Namespace, address: tuple[str, int] | None) -> int:
     with autocommit_connection(settings) as connection:
-        try:
-            steps = moves.plan_steps(connection, arguments.space, address)
-            for step in () if arguments.dry_run else steps:
-                moves.take_step(connection, arguments.space, step)
-        except MoveError as error:
-            raise Failure(str(error)) from None
+        steps = moves.plan_steps(connection, arguments.space, address)
+        for step in () if arguments.dry_run else steps:
+            moves.take_step(connection, arguments.space, step)
     rows = [{"step": step.step, "node": str(step.node), "neighbors": step.neighbors} for step in steps]
     print_output(rows, as_json=arguments.json)
     return 0

@@ -9,6 +9,7 @@ import msgspec
 from psycopg import AsyncConnection
 
 from headwater.base.egress.client import Egress
+from headwater.base.failure import Failure
 from headwater.base.settings import Settings
 from headwater.cli.users import EMAIL, fetch_user
 from headwater.database.installation import fetch_base_url
@@ -18,7 +19,6 @@ from headwater.operations.terminal.command import CommandGroup, Option
 from headwater.operations.terminal.connection import transaction
 from headwater.operations.terminal.encryption_key import load_encryption_key
 from headwater.operations.terminal.execution import prints
-from headwater.operations.terminal.failure import Failure
 from headwater.operations.terminal.options import JSON
 from headwater.operations.terminal.output import Noted, Output, Row
 from headwater.operations.terminal.values import read_pairs

@@ -27,13 +27,13 @@ from headwater.attribution.trained_models.store import (
     remove_trained_model,
     train_model,
 )
+from headwater.base.failure import Failure
 from headwater.base.settings import Settings
 from headwater.http.inputs.timerange import TimeRange, parse_day, whole_days
 from headwater.operations.terminal.audited import change, note_change
 from headwater.operations.terminal.command import CommandGroup, Option
 from headwater.operations.terminal.connection import transaction
 from headwater.operations.terminal.execution import prints
-from headwater.operations.terminal.failure import Failure
 from headwater.operations.terminal.options import JSON, NAME, SPACE
 from headwater.operations.terminal.output import Output, Row
 from headwater.spaces.audit.entries import AuditChange

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 from psycopg import AsyncConnection
 
+from headwater.base.failure import Failure
 from headwater.base.settings import Settings
 from headwater.database.installation import fetch_base_url
 from headwater.database.jobs.duties import INSTALLATION
@@ -18,7 +19,6 @@ from headwater.operations.terminal.audited import change, note_change
 from headwater.operations.terminal.command import CommandGroup, Option
 from headwater.operations.terminal.connection import transaction
 from headwater.operations.terminal.execution import prints
-from headwater.operations.terminal.failure import Failure
 from headwater.operations.terminal.options import JSON, SPACE
 from headwater.operations.terminal.output import Noted, Output, Row
 from headwater.spaces.accounts import invitations, links, members, users

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from headwater.base.failure import Failure
 from headwater.base.settings import Settings
 from headwater.database.installation import fetch_base_url
 from headwater.intake.webhooks import deliveries, webhooks
@@ -22,7 +23,6 @@ from headwater.operations.terminal.command import CommandGroup, Option
 from headwater.operations.terminal.connection import explain_failures, transaction
 from headwater.operations.terminal.encryption_key import load_encryption_key
 from headwater.operations.terminal.execution import prints
-from headwater.operations.terminal.failure import Failure
 from headwater.operations.terminal.options import JSON, NAME, SPACE
 from headwater.operations.terminal.output import Output, Row, print_output
 from headwater.operations.terminal.values import read_pairs, row_count, row_id

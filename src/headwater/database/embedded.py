@@ -20,6 +20,7 @@ from urllib.parse import quote
 import psycopg
 from psycopg.pq import PGconn, Ping
 
+from headwater.base.failure import Failure
 from headwater.base.files import OURS_ALONE, close_to_others, make_private, sync_directory, write_private
 from headwater.base.succession import InheritedProcess, Process
 from headwater.database import sockets
@@ -33,7 +34,7 @@ from headwater.database.account import (
 from headwater.database.data_directory import complete_upgrade, explain_other_major, restoration_directory
 from headwater.database.machine_memory import buffer_megabytes, machine_memory
 from headwater.database.orphans import ServerLock
-from headwater.database.programs import EmbeddedError, Programs, own_programs
+from headwater.database.programs import Programs, own_programs
 
 USER = "headwater"
 OWN_ENTRIES = ("exports", "lost+found", "metrics", "postgresql", "secret.key", "serve.lock")
@@ -86,18 +87,18 @@ class Embedded:
 
     @property
     def url(self) -> str:
-        """Return the URL to connect to. Raises EmbeddedError without a cluster, or if the socket could be
+        """Return the URL to connect to. Raises Failure without a cluster, or if the socket could be
         another account's.
         """
         try:
             password = self.read_password()
             directory = self._find_sockets()
         except FileNotFoundError:
-            raise EmbeddedError(
+            raise Failure(
                 f"no Headwater data in {self.root}; start `headwater serve` first, or name its --data-dir"
             ) from None
         except PermissionError as error:
-            raise EmbeddedError(
+            raise Failure(
                 f"cannot read {error.filename}: {error.strerror}; use the account of `headwater serve`"
             ) from None
         # A fake server there would receive a proof of the password, never the password.
@@ -198,15 +199,15 @@ class Embedded:
         return self._lock.take()
 
     def end_orphan(self) -> None:
-        """Raises EmbeddedError."""
+        """Raises Failure."""
         if not self._lock.end_server(timeout=30):
-            raise EmbeddedError(f"a PostgreSQL still runs on {self.cluster}")
+            raise Failure(f"a PostgreSQL still runs on {self.cluster}")
 
     def refuse_other_major(self) -> None:
-        """Raise EmbeddedError for a cluster of another major version."""
+        """Raise Failure for a cluster of another major version."""
         reason = explain_other_major(self.root, self.programs.major)
         if reason is not None:
-            raise EmbeddedError(reason)
+            raise Failure(reason)
 
     def make_root(self) -> None:
         """Create it, or close it to other accounts unless it holds other files."""
@@ -217,7 +218,7 @@ class Embedded:
         make_private(self.root, OURS_ALONE if server_has_our_account() else PASSING_THROUGH)
 
     def make_socket_directory(self) -> None:
-        """Raises EmbeddedError unless the directory is ours alone."""
+        """Raises Failure unless the directory is ours alone."""
         self.sockets.mkdir(mode=0o700, exist_ok=True)
         if self.sockets == sockets.inside(self.root):
             close_to_others(self.sockets)  # no other process could have used it there
@@ -226,7 +227,7 @@ class Embedded:
 
     def create(self, password: str | None = None) -> None:
         """Create the cluster, if missing: under a temporary name until it is on disk, so that a power cut
-        leaves no part of it. Without a password it gets a random one. Raises EmbeddedError for a cluster of
+        leaves no part of it. Without a password it gets a random one. Raises Failure for a cluster of
         another major version.
         """
         self.make_root()
@@ -235,7 +236,7 @@ class Embedded:
             self.refuse_other_major()
             return
         if restoration_directory(self.root).exists():
-            raise EmbeddedError(
+            raise Failure(
                 f"`headwater restore` has not finished in {self.root}: run it again, or remove"
                 f" {restoration_directory(self.root)} to begin a new installation"
             )
@@ -278,7 +279,7 @@ class Embedded:
                 start_new_session=True,  # a Ctrl-C in the terminal must not make this fail
             )
         if result.returncode:
-            raise EmbeddedError(f"initdb failed: {result.stderr.decode(errors='replace')}")
+            raise Failure(f"initdb failed: {result.stderr.decode(errors='replace')}")
 
     def _create_database(self) -> None:
         url = self.url.replace("@/headwater?", "@/postgres?")
@@ -287,16 +288,16 @@ class Embedded:
 
     def _wait_until_ready(self) -> None:
         """Wait until the server accepts connections. Crash recovery may take any time: interrupted, it would
-        begin again. Raises EmbeddedError if the server has exited, or does not answer at all.
+        begin again. Raises Failure if the server has exited, or does not answer at all.
         """
         url = self.url.replace("@/headwater?", "@/postgres?") + "&connect_timeout=5"
         start = time.monotonic()
         while (answer := PGconn.ping(url.encode())) != Ping.OK:
             if self.died():
                 log = (self.root / "postgresql.log").read_text(errors="replace")
-                raise EmbeddedError(f"PostgreSQL did not start:\n{log[-2000:]}")
+                raise Failure(f"PostgreSQL did not start:\n{log[-2000:]}")
             if answer != Ping.REJECT and time.monotonic() - start > ANSWER_SECONDS:
-                raise EmbeddedError("PostgreSQL did not answer in time")
+                raise Failure("PostgreSQL did not answer in time")
             time.sleep(0.02)
 
     @property
@@ -311,10 +312,10 @@ class Embedded:
         return directory
 
     def _refuse_open(self, directory: Path) -> None:
-        """Raise EmbeddedError if other accounts could place a socket in the directory."""
+        """Raise Failure if other accounts could place a socket in the directory."""
         fault = sockets.find_fault(directory, {os.geteuid(), self.cluster.stat().st_uid})
         if fault is not None:
-            raise EmbeddedError(
+            raise Failure(
                 f"{directory}, for PostgreSQL's socket, {fault}; remove it, or set XDG_RUNTIME_DIR"
                 " to a directory of your own, or use a data directory with a shorter path"
             )

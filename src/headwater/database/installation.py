@@ -10,6 +10,7 @@ from typing import Any
 from psycopg import AsyncConnection, Connection
 from psycopg.types.json import Jsonb
 
+from headwater.base.failure import Failure
 from headwater.base.settings import Settings
 from headwater.database.queries import Queries, fetch_one, fetch_row
 
@@ -59,15 +60,11 @@ def clear_stored_key(connection: Connection[Any]) -> None:
     connection.execute(queries["clear_secret_key"])
 
 
-class UnfinishedRestoreError(RuntimeError):
-    """A restore of the database is unfinished; it must not be used."""
-
-
 def require_finished(connection: Connection[Any]) -> None:
-    """Raise UnfinishedRestoreError: the database may contain erased people."""
+    """Raise Failure: the database may contain erased people."""
     row = connection.execute(queries["unfinished"]).fetchone()
     if row is not None and row[0]:
-        raise UnfinishedRestoreError(
+        raise Failure(
             "`headwater restore` has not finished on this database. While it runs, wait; else drop"
             " the database, make an empty one, and run `headwater restore` again (with"
             " --recovered-to run it again on this one)"

@@ -23,6 +23,7 @@ import psycopg
 from psycopg.sql import SQL
 
 from headwater import __version__
+from headwater.base.failure import Failure
 from headwater.database.row_security import protect
 from headwater.database.suitability import explain_unsuitable
 
@@ -59,10 +60,6 @@ TAKE_ALONG = (
 """Advice for a schema from before the first release, which no migration can upgrade."""
 
 
-class MigrationError(RuntimeError):
-    """The database cannot be migrated to this version's schema."""
-
-
 class Migration(NamedTuple):
     name: str
     sql: str
@@ -95,19 +92,19 @@ def migrations() -> list[Migration]:
 
 
 def read_migration(stem: str, sql: str) -> Migration:
-    """Raises MigrationError for a contracting migration without a version."""
+    """Raises Failure for a contracting migration without a version."""
     if not stem.endswith(_CONTRACTS):
         return Migration(stem, sql)
     match = _UNUSED_SINCE.match(sql)
     if match is None:
-        raise MigrationError(f"{stem}.sql has to begin with `-- Unused since VERSION: what`")
+        raise Failure(f"{stem}.sql has to begin with `-- Unused since VERSION: what`")
     return Migration(stem.removesuffix(_CONTRACTS), sql, match[1])
 
 
 def migrate(url: str) -> list[str]:
     """Apply the missing migrations and return their names.
 
-    Raises MigrationError if the database is unsuitable or began with another schema, if an applied file was
+    Raises Failure if the database is unsuitable or began with another schema, if an applied file was
     edited, if a newer version's migration removed something in use, if a table stays in use for ten minutes,
     or if the user may not create tables.
     """
@@ -119,7 +116,7 @@ def migrate(url: str) -> list[str]:
         own_migrations = migrations()
         applied_migrations = _read_ledger(connection)
         if _is_foreign(applied_migrations):
-            raise MigrationError(
+            raise Failure(
                 "the database was made by a version of Headwater from before the first release,"
                 f" with another schema: {TAKE_ALONG}"
             )
@@ -137,14 +134,14 @@ def migrate(url: str) -> list[str]:
 def _refuse_unsuitable(connection: psycopg.Connection, url: str) -> None:
     explanation = explain_unsuitable(connection, url)
     if explanation is not None:
-        raise MigrationError(explanation)
+        raise Failure(explanation)
 
 
 def _make_ledger(connection: psycopg.Connection) -> None:
     try:
         connection.execute(_LEDGER)
     except (psycopg.errors.InsufficientPrivilege, psycopg.errors.InvalidSchemaName) as error:
-        raise MigrationError(
+        raise Failure(
             f"tables cannot be created ({error.diag.message_primary}): make Headwater's user the owner of"
             " the database, with a schema in its search_path"
         ) from None
@@ -204,7 +201,7 @@ def _persist(name: str, step: Callable[[], None]) -> None:
             step()
         except psycopg.errors.LockNotAvailable:
             if time.monotonic() > deadline:
-                raise MigrationError(
+                raise Failure(
                     f"{name}: a table that it changes was in use for {PATIENCE_SECONDS:.0f} s,"
                     " by a backup or a long report; try again later"
                 ) from None
@@ -235,12 +232,12 @@ def _refuse_drift(own_migrations: Sequence[Migration], applied: dict[str, _Appli
     for name, entry in applied.items():
         if name not in checksums:
             if not entry.leaves_what_is_used:
-                raise MigrationError(
+                raise Failure(
                     f"the database has migration {name!r}, which removes something this version uses:"
                     f" run {entry.unused_since} or newer"
                 )
         elif checksums[name] != entry.checksum:
-            raise MigrationError(f"migration {name!r} was edited after it had been applied")
+            raise Failure(f"migration {name!r} was edited after it had been applied")
 
 
 def _number(version: str) -> tuple[int, ...]:

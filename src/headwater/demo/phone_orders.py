@@ -9,6 +9,7 @@ import time
 from collections.abc import AsyncIterator, Sequence
 from datetime import datetime, timedelta
 
+from headwater.base.failure import Failure
 from headwater.base.settings import Settings
 from headwater.base.storage import open_storage
 from headwater.demo.journeys import Payload
@@ -18,7 +19,6 @@ from headwater.intake.imports.jobs import check_job, create_job, fetch_job, list
 from headwater.intake.imports.readings import guess_reading
 from headwater.intake.imports.uploads import judge_file, sample_rows, store_pieces
 from headwater.operations.terminal.connection import transaction
-from headwater.operations.terminal.failure import Failure
 from headwater.spaces.models import Space
 
 ORDERS = 18

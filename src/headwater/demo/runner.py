@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from headwater.api.operations import RATE_LIMITS
 from headwater.attribution.trained_models.nightly_runs import PURCHASE, start_automatic_training
+from headwater.base.failure import Failure
 from headwater.base.settings import Settings
 from headwater.demo import afterthoughts, connections, money
 from headwater.demo.client import ApiClient
@@ -32,7 +33,6 @@ from headwater.demo.visits import TrackerClient, make_hits, passers_by, store_hi
 from headwater.intake.inbox.queue import wait_until_processed
 from headwater.operations.terminal.connection import autocommit_connection, transaction
 from headwater.operations.terminal.encryption_key import load_encryption_key
-from headwater.operations.terminal.failure import Failure
 from headwater.operations.terminal.output import print_text
 from headwater.operations.terminal.tables import align
 from headwater.spaces import keys, spaces

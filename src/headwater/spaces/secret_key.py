@@ -11,16 +11,13 @@ from typing import Any, NamedTuple
 
 import psycopg
 
+from headwater.base.failure import Failure
 from headwater.base.files import write_private
 from headwater.base.settings import Settings
 from headwater.database.installation import clear_stored_key, fetch_stored_key
 
 CONNECT_SECONDS = 30
 LEAST_LENGTH = 32
-
-
-class SecretKeyError(RuntimeError):
-    """The key cannot be read; the text gives advice."""
 
 
 class SecretKey(NamedTuple):
@@ -35,7 +32,7 @@ def key_file(data_dir: Path) -> Path:
 
 
 def find_secret_key(settings: Settings, database_url: str) -> SecretKey:
-    """Return the key. Raises SecretKeyError without one: a new key could not decrypt any stored secret."""
+    """Return the key. Raises Failure without one: a new key could not decrypt any stored secret."""
     if settings.secret_key is not None:
         return SecretKey(settings.secret_key)
     with psycopg.connect(database_url, connect_timeout=CONNECT_SECONDS) as connection:
@@ -65,7 +62,7 @@ def _read(file: Path) -> str:
         if len(text) >= LEAST_LENGTH:
             return text
         reason = f"holds no key of at least {LEAST_LENGTH} characters"
-    raise SecretKeyError(
+    raise Failure(
         f"the secret key's file {file} {reason}; bring it back from a backup of the data directory,"
         " or set HEADWATER_SECRET_KEY: with another key, stored secrets must be entered again"
     )

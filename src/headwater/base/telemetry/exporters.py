@@ -20,7 +20,7 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace import SpanKind, StatusCode
 from prometheus_client import REGISTRY
 
-from headwater.base.settings import SettingError
+from headwater.base.failure import Failure
 from headwater.base.telemetry.counter_files import find_beginning
 from headwater.base.telemetry.metrics_data import make_metrics_data
 from headwater.base.telemetry.spans import Attribute, Kind, Span
@@ -87,7 +87,7 @@ class SdkTracer:
 
 @contextmanager
 def open_metrics(described: Mapping[str, str]) -> Generator[None]:
-    """Send this process's counters to the collector inside the block, and at its end. Raise SettingError."""
+    """Send this process's counters to the collector inside the block, and at its end. Raise Failure."""
     seconds = _interval()
     exporter, resource, beginning = OTLPMetricExporter(), _resource(described), find_beginning()
     end_event = threading.Event()
@@ -112,10 +112,10 @@ def open_metrics(described: Mapping[str, str]) -> Generator[None]:
 
 
 def _interval() -> float:
-    """Return seconds. Raise SettingError."""
+    """Return seconds. Raise Failure."""
     text = os.environ.get(OTEL_METRIC_EXPORT_INTERVAL, "").strip() or INTERVAL
     if not text.isdecimal() or int(text) < 1:
-        raise SettingError(f"{OTEL_METRIC_EXPORT_INTERVAL}: must be a number of milliseconds")
+        raise Failure(f"{OTEL_METRIC_EXPORT_INTERVAL}: must be a number of milliseconds")
     return int(text) / 1000
 
 

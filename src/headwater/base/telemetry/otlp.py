@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from msgspec import Struct
 
 from headwater import __version__
-from headwater.base.settings import SettingError
+from headwater.base.failure import Failure
 from headwater.base.telemetry.counter_files import PROCESS
 from headwater.base.telemetry.spans import trace_with
 
@@ -29,14 +29,14 @@ class Signals(Struct, frozen=True):
 
 
 def read_signals(environment: Mapping[str, str] = os.environ) -> Signals | None:
-    """Return the requested signals, or None. Raise SettingError for unsupported ones."""
+    """Return the requested signals, or None. Raise Failure for unsupported ones."""
     if environment.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
         return None
     signals = Signals(_wants("TRACES", environment), _wants("METRICS", environment))
     if not signals.traces and not signals.metrics:
         return None
     if find_spec("opentelemetry.sdk") is None or find_spec("opentelemetry.exporter") is None:
-        raise SettingError(
+        raise Failure(
             f"{_ENDPOINT} asks for OpenTelemetry, which is not installed:"
             " install headwater[otel], or remove the variable"
         )
@@ -45,24 +45,24 @@ def read_signals(environment: Mapping[str, str] = os.environ) -> Signals | None:
 
 def _wants(signal: str, environment: Mapping[str, str]) -> bool:
     """Return whether to export a signal: by its own variable, or because a collector is configured. Raise
-    SettingError.
+    Failure.
     """
     variable = f"OTEL_{signal}_EXPORTER"
     prefix = f"OTEL_EXPORTER_OTLP_{signal}_"
     is_named = _ENDPOINT in environment or f"{prefix}ENDPOINT" in environment
     exporter = environment.get(variable, "").strip() or ("otlp" if is_named else "none")
     if exporter not in ("otlp", "none"):
-        raise SettingError(f"{variable}: must be otlp or none")
+        raise Failure(f"{variable}: must be otlp or none")
     protocols = (f"{prefix}PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
     protocol = next((name for name in protocols if environment.get(name, "").strip()), None)
     if exporter == "otlp" and protocol and environment[protocol].strip() != PROTOCOL:
-        raise SettingError(f"{protocol}: must be {PROTOCOL}")
+        raise Failure(f"{protocol}: must be {PROTOCOL}")
     return exporter == "otlp"
 
 
 @contextmanager
 def exported() -> Generator[None]:
-    """Export this process's signals inside the block, if configured. Raise SettingError."""
+    """Export this process's signals inside the block, if configured. Raise Failure."""
     signals = read_signals()
     if signals is None:
         yield

@@ -12,6 +12,7 @@ import structlog
 
 from headwater import app
 from headwater.base import allocator, listening_socket, log_lines, logs
+from headwater.base.failure import Failure
 from headwater.base.files import keep_private
 from headwater.base.settings import Settings
 from headwater.base.succession import announce
@@ -20,9 +21,7 @@ from headwater.database.installation import write_addresses
 from headwater.database.jobs import leash
 from headwater.operations.terminal.command import Command, Option
 from headwater.operations.terminal.connection import database_url, explain_failures, refuse_unfinished
-from headwater.operations.terminal.failure import Failure
 from headwater.operations.terminal.options import ANNOUNCE, LEASH, LISTEN
-from headwater.spaces.secret_key import SecretKeyError
 
 
 def api(settings: Settings, arguments: argparse.Namespace) -> int:
@@ -31,16 +30,13 @@ def api(settings: Settings, arguments: argparse.Namespace) -> int:
     logs.configure(settings.log_level, settings.log_format)
     leash.hold(arguments)
     allocator.keep_freed_memory()
-    try:
-        with exported(), _socket(arguments) as bound, explain_failures(settings):
-            url, base_url = database_url(settings), listening_socket.base_url(bound)
-            refuse_unfinished(url)
-            began = partial(announce, arguments.announce)
-            if arguments.fd is None:
-                began = partial(_announce, settings, url, settings.base_url or base_url)
-            app.serve(settings, url, bound, base_url, began)
-    except SecretKeyError as error:
-        raise Failure(str(error)) from None
+    with exported(), _socket(arguments) as bound, explain_failures(settings):
+        url, base_url = database_url(settings), listening_socket.base_url(bound)
+        refuse_unfinished(url)
+        began = partial(announce, arguments.announce)
+        if arguments.fd is None:
+            began = partial(_announce, settings, url, settings.base_url or base_url)
+        app.serve(settings, url, bound, base_url, began)
     return 0
 
 

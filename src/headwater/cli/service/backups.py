@@ -16,14 +16,12 @@ from typing import Any
 import psycopg
 from tqdm import tqdm
 
+from headwater.base.failure import Failure
 from headwater.base.files import keep_private
 from headwater.base.settings import Settings
-from headwater.database.embedded import EmbeddedError
-from headwater.database.migrator import MigrationError
 from headwater.operations.backups import journal, records
 from headwater.operations.backups.archive import SUFFIX, open_archive, remove_leftovers
 from headwater.operations.backups.dump import make_backup
-from headwater.operations.backups.errors import BackupError
 from headwater.operations.backups.journal_duty import refresh
 from headwater.operations.backups.manifest import Manifest
 from headwater.operations.backups.retention import remove_older
@@ -36,11 +34,10 @@ from headwater.operations.terminal.connection import (
     transaction,
 )
 from headwater.operations.terminal.connection import explain_failures as explain_database_failures
-from headwater.operations.terminal.failure import Failure
 from headwater.operations.terminal.options import JSON
 from headwater.operations.terminal.output import print_note, print_output
 from headwater.operations.terminal.values import file_count
-from headwater.spaces.secret_key import SecretKeyError, find_secret_key
+from headwater.spaces.secret_key import find_secret_key
 
 LIST = "list"
 MOST_LISTED = 100
@@ -172,12 +169,10 @@ def progress_bar(total: int | None = None) -> Generator[Callable[..., object]]:
 
 @contextmanager
 def explain_failures(settings: Settings) -> Generator[None]:
-    """Turn backup errors inside the block into a Failure."""
+    """Turn errors of the database and of files inside the block into a Failure."""
     try:
         with explain_database_failures(settings):
             yield
-    except (BackupError, EmbeddedError, MigrationError, SecretKeyError) as error:
-        raise Failure(str(error)) from None
     except OSError as error:
         raise Failure(f"{error.filename or 'the file'}: {error.strerror or error}") from None
 

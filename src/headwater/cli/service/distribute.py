@@ -6,10 +6,8 @@ from argparse import Namespace
 
 from headwater.base.settings import Settings
 from headwater.database.cluster import distribution
-from headwater.database.cluster.distribution import DistributionError
 from headwater.operations.terminal.command import Command, Option
 from headwater.operations.terminal.connection import autocommit_connection
-from headwater.operations.terminal.failure import Failure
 from headwater.operations.terminal.options import JSON
 from headwater.operations.terminal.output import print_output
 
@@ -19,14 +17,11 @@ def distribute(settings: Settings, arguments: Namespace) -> int:
     1; with --dry-run the planned moves are printed.
     """
     with autocommit_connection(settings) as connection:
-        try:
-            if arguments.check or arguments.dry_run:
-                places = distribution.list_places(connection)
-                moved_tables = [table for table in places if not table.is_placed]
-            else:
-                moved_tables = distribution.distribute(connection)
-        except DistributionError as error:
-            raise Failure(str(error)) from None
+        if arguments.check or arguments.dry_run:
+            places = distribution.list_places(connection)
+            moved_tables = [table for table in places if not table.is_placed]
+        else:
+            moved_tables = distribution.distribute(connection)
     rows = [{"table": table.table, "place": table.place} for table in moved_tables]
     print_output(rows, as_json=arguments.json)
     return 1 if arguments.check and moved_tables else 0

@@ -8,18 +8,14 @@ from headwater.base.settings import Settings
 from headwater.database import migrator
 from headwater.operations.terminal.command import Command
 from headwater.operations.terminal.connection import database_url, explain_failures
-from headwater.operations.terminal.failure import Failure
 from headwater.operations.terminal.options import JSON
 from headwater.operations.terminal.output import print_output
 
 
 def migrate(settings: Settings, arguments: Namespace) -> int:
     """Apply missing migrations and print their names."""
-    try:
-        with explain_failures(settings):
-            applied_names = migrator.migrate(database_url(settings))
-    except migrator.MigrationError as error:
-        raise Failure(str(error)) from None
+    with explain_failures(settings):
+        applied_names = migrator.migrate(database_url(settings))
     print_output({"applied": applied_names}, as_json=arguments.json)
     return 0
 

@@ -6,11 +6,11 @@ import os
 import time
 from argparse import Namespace
 
+from headwater.base.failure import Failure
 from headwater.base.settings import Settings
 from headwater.base.succession import RELOAD
 from headwater.operations.supervision.record import ServiceRecord, read_record
 from headwater.operations.terminal.command import Command, Option
-from headwater.operations.terminal.failure import Failure
 from headwater.operations.terminal.options import JSON
 from headwater.operations.terminal.output import print_output
 from headwater.operations.terminal.values import seconds

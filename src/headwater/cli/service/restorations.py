@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from headwater.base.failure import Failure
 from headwater.base.files import keep_private
 from headwater.base.settings import Settings
 from headwater.cli.service.backups import explain_failures, progress_bar
@@ -17,7 +18,6 @@ from headwater.operations.backups.archive import Archive, open_archive
 from headwater.operations.backups.recovery import finish_recovery, recovered_server
 from headwater.operations.backups.restoration import Progress, Restored, restore_embedded, restore_external
 from headwater.operations.terminal.command import Command, Option
-from headwater.operations.terminal.failure import Failure
 from headwater.operations.terminal.options import JSON
 from headwater.operations.terminal.output import print_note, print_output
 from headwater.operations.terminal.tables import to_text

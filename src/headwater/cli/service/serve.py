@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Generator
-from contextlib import contextmanager
 
 from headwater.base.files import keep_private
 from headwater.base.log_lines import Log
@@ -14,9 +12,8 @@ from headwater.database.jobs import leash
 from headwater.operations.supervision.announcement import log_migrations
 from headwater.operations.supervision.handover import OPTION as HANDOVER
 from headwater.operations.supervision.handover import read_handover
-from headwater.operations.supervision.preparation import PREPARE, ServeError, prepare_beside
+from headwater.operations.supervision.preparation import PREPARE, prepare_beside
 from headwater.operations.terminal.command import Command, Option
-from headwater.operations.terminal.failure import Failure
 from headwater.operations.terminal.options import LEASH, LISTEN, PROCESSES
 from headwater.supervisor import ServePlan, supervise
 
@@ -26,8 +23,7 @@ def serve(settings: Settings, arguments: argparse.Namespace) -> int:
     keep_private()
     read_signals()  # its children would report them one after the other
     if arguments.prepare:
-        with _failing():
-            log_migrations(Log(settings.log_format), prepare_beside(settings))
+        log_migrations(Log(settings.log_format), prepare_beside(settings))
         return 0
     leash.hold(arguments)
     handover = None if arguments.handover is None else read_handover(arguments.handover)
@@ -39,17 +35,8 @@ def serve(settings: Settings, arguments: argparse.Namespace) -> int:
         arguments.pipelines,
         welcome=not arguments.no_welcome,
     )
-    with _failing():
-        supervise(plan, handover)
+    supervise(plan, handover)
     return 0
-
-
-@contextmanager
-def _failing() -> Generator[None]:
-    try:
-        yield
-    except ServeError as error:
-        raise Failure(str(error)) from None
 
 
 command = Command(

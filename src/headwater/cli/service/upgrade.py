@@ -5,14 +5,13 @@ from __future__ import annotations
 from argparse import Namespace
 from pathlib import Path
 
+from headwater.base.failure import Failure
 from headwater.base.files import keep_private
 from headwater.base.settings import Settings
 from headwater.database.programs import MAJOR
 from headwater.operations.terminal.command import Command, Option
-from headwater.operations.terminal.failure import Failure
 from headwater.operations.terminal.options import JSON
 from headwater.operations.terminal.output import print_note, print_output
-from headwater.operations.upgrades.errors import UpgradeError
 from headwater.operations.upgrades.upgrade import Upgraded, remove_kept
 from headwater.operations.upgrades.upgrade import upgrade as upgrade_cluster
 
@@ -28,15 +27,12 @@ def upgrade(settings: Settings, arguments: Namespace) -> int:
     keep_private()
     if settings.database_url is not None:
         raise Failure("with HEADWATER_DATABASE_URL, PostgreSQL is yours to upgrade (pg_upgrade)")
-    try:
-        if arguments.remove_old:
-            removed_paths = [str(path) for path in remove_kept(settings.data_dir)]
-            print_output({"removed": removed_paths}, as_json=arguments.json)
-            return 0
-        programs = None if arguments.programs is None else Path(arguments.programs).absolute()
-        upgraded = upgrade_cluster(settings.data_dir, programs, print_note)
-    except UpgradeError as error:
-        raise Failure(str(error)) from None
+    if arguments.remove_old:
+        removed_paths = [str(path) for path in remove_kept(settings.data_dir)]
+        print_output({"removed": removed_paths}, as_json=arguments.json)
+        return 0
+    programs = None if arguments.programs is None else Path(arguments.programs).absolute()
+    upgraded = upgrade_cluster(settings.data_dir, programs, print_note)
     _print(upgraded, as_json=arguments.json)
     return 0
 

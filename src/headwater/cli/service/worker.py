@@ -12,6 +12,7 @@ from typing import Any
 import psycopg
 
 from headwater.base import logs
+from headwater.base.failure import Failure
 from headwater.base.files import keep_private
 from headwater.base.settings import Settings
 from headwater.base.succession import RETIRE, announce
@@ -21,7 +22,6 @@ from headwater.base.telemetry.shared_counters import serve_counters, share_count
 from headwater.database.jobs import leash
 from headwater.operations.terminal.command import Command, Option
 from headwater.operations.terminal.connection import database_url, refuse_unfinished
-from headwater.operations.terminal.failure import Failure
 from headwater.operations.terminal.options import ANNOUNCE, LEASH
 from headwater.operations.terminal.values import address
 

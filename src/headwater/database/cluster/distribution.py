@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from psycopg import Connection
 from psycopg.sql import SQL, Identifier
 
+from headwater.base.failure import Failure
 from headwater.database.cluster.presence import is_cluster
 from headwater.database.cluster.tables import DISTRIBUTED, FIRST_NODE, QUEUES, REFERENCE
 from headwater.database.migrator import LOCK
@@ -24,7 +25,7 @@ class DistributionRefusal(StrEnum):
     OTHER_PLACE = "other_place"
 
 
-class DistributionError(Exception):
+class DistributionError(Failure):
     """The message has advice."""
 
     def __init__(self, reason: DistributionRefusal, message: str) -> None:

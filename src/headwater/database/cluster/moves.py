@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import psycopg
 from psycopg import Connection
 
+from headwater.base.failure import Failure
 from headwater.database.cluster.presence import is_cluster, is_first_node
 from headwater.database.cluster.tables import DISTRIBUTED
 from headwater.database.queries import Queries
@@ -38,7 +39,7 @@ class MoveRefusal(StrEnum):
     CITUS = "citus"
 
 
-class MoveError(Exception):
+class MoveError(Failure):
     """The message has advice."""
 
     def __init__(self, reason: MoveRefusal, message: str) -> None:

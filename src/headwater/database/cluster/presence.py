@@ -7,6 +7,7 @@ from weakref import WeakKeyDictionary
 
 from psycopg import Connection
 
+from headwater.base.failure import Failure
 from headwater.database.queries import Queries
 
 queries = Queries(__name__, "presence.sql")
@@ -15,10 +16,6 @@ BOUND_WAITING = queries["bound_waiting"]
 """For sessions that serve many Spaces: a blocked Space must not delay the others. Long waits fail with
 LockNotAvailable, and are retried later.
 """
-
-
-class OtherNodeError(RuntimeError):
-    """The database is a node of a cluster, but not the first. The message has advice."""
 
 
 _answers: WeakKeyDictionary[Connection[Any], bool] = WeakKeyDictionary()
@@ -36,11 +33,11 @@ def is_first_node(connection: Connection[Any]) -> bool:
 
 
 def require_first_node(connection: Connection[Any]) -> None:
-    """Raise OtherNodeError on any node except the first. Other nodes have sequences of their own, so ids
+    """Raise Failure on any node except the first. Other nodes have sequences of their own, so ids
     would not follow the order of acceptance.
     """
     if is_cluster(connection) and not is_first_node(connection):
-        raise OtherNodeError(
+        raise Failure(
             "HEADWATER_DATABASE_URL names a node of a cluster that is not its first: ids drawn there "
             "would be out of order. Use the first node"
         )

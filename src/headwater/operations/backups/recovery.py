@@ -25,7 +25,7 @@ from headwater.operations.backups.snapshot import CONNECT_SECONDS
 @contextmanager
 def recovered_server(data_dir: Path) -> Generator[str]:
     """Run the embedded PostgreSQL of a data directory alone, and yield its URL. Raises BackupError,
-    EmbeddedError.
+    Failure.
     """
     server = Embedded(data_dir)
     if not server.cluster.exists():

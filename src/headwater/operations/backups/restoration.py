@@ -19,13 +19,14 @@ from msgspec import Struct
 from psycopg import Connection
 
 from headwater.attribution.history.revisions import begin_era
+from headwater.base.failure import Failure
 from headwater.base.files import sync_directory, write_private
 from headwater.database import sockets
 from headwater.database.data_directory import LOCK, DirectoryInUseError, lock_directory, restoration_directory
-from headwater.database.embedded import Embedded, EmbeddedError
+from headwater.database.embedded import Embedded
 from headwater.database.installation import finish_restore
 from headwater.database.jobs.connection import connect
-from headwater.database.migrator import TAKE_ALONG, MigrationError, migrate, migrations, schema_checksum
+from headwater.database.migrator import TAKE_ALONG, migrate, migrations, schema_checksum
 from headwater.database.queries import fetch_row
 from headwater.operations.backups.archive import Archive
 from headwater.operations.backups.errors import BackupError
@@ -52,7 +53,7 @@ LEAST_GAP = 1_000_000
 MOVED = ("postgresql.password", "secret.key", "postgresql")
 """The results of a restore in a data directory; moving the last one completes it."""
 
-FAILURES = (BackupError, MigrationError, psycopg.Error, OSError, subprocess.CalledProcessError)
+FAILURES = (Failure, psycopg.Error, OSError, subprocess.CalledProcessError)
 
 Progress = Callable[[int], object]
 """Receives the bytes of the dump read so far."""
@@ -144,7 +145,7 @@ def restore_external(
 
 
 def bring_up(url: str, archive: Archive, erasures: Sequence[PastErasure], secret_key: str | None) -> Restored:
-    """Turn the rows of a backup into an installation of this version. Raises BackupError, MigrationError."""
+    """Turn the rows of a backup into an installation of this version. Raises BackupError, Failure."""
     with psycopg.connect(url, autocommit=True) as connection:
         settle(connection, archive, secret_key)
     return catch_up(url, archive.manifest.made_at, erasures)
@@ -152,7 +153,7 @@ def bring_up(url: str, archive: Archive, erasures: Sequence[PastErasure], secret
 
 def catch_up(url: str, moment: datetime, erasures: Sequence[PastErasure]) -> Restored:
     """Turn a database from an earlier moment into an installation of this version, no longer marked. Raises
-    MigrationError, psycopg.Error.
+    Failure, psycopg.Error.
     """
     migrated = migrate(url)
     with psycopg.connect(url, autocommit=True) as connection:
@@ -173,8 +174,6 @@ def scratch_server(directory: Path) -> Generator[str]:
     server = Embedded(directory)
     try:
         yield server.start(SERVER, tied=True)
-    except EmbeddedError as error:
-        raise BackupError(str(error)) from None
     except OSError as error:
         raise BackupError(f"cannot write {directory}: {error.strerror or error}") from None
     finally:

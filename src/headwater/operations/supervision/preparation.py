@@ -7,38 +7,30 @@ from contextlib import contextmanager
 
 import psycopg
 
+from headwater.base.failure import Failure
 from headwater.base.settings import Settings
-from headwater.database.cluster.presence import OtherNodeError, require_first_node
-from headwater.database.embedded import Embedded, EmbeddedError
-from headwater.database.installation import UnfinishedRestoreError, require_finished
-from headwater.database.migrator import MigrationError, migrate
-from headwater.spaces.secret_key import SecretKeyError, find_secret_key, move_to_file
+from headwater.database.cluster.presence import require_first_node
+from headwater.database.embedded import Embedded
+from headwater.database.installation import require_finished
+from headwater.database.migrator import migrate
+from headwater.spaces.secret_key import find_secret_key, move_to_file
 
 PREPARE = "--prepare"
 """Makes `serve` only prepare the database of a running service, and exit."""
 
 
-REFUSALS = (EmbeddedError, MigrationError, OtherNodeError, SecretKeyError, UnfinishedRestoreError)
-
-
-class ServeError(Exception):
-    """The service cannot be started; the text gives the reason."""
-
-
 @contextmanager
 def explained() -> Generator[None]:
-    """Convert expected start errors to ServeError."""
+    """Turn an unreachable database into a Failure."""
     try:
         yield
-    except REFUSALS as error:
-        raise ServeError(str(error)) from None
     except psycopg.OperationalError as error:
-        raise ServeError(f"cannot reach the database: {error}") from None
+        raise Failure(f"cannot reach the database: {error}") from None
 
 
 def prepare(settings: Settings, url: str) -> list[str]:
     """Prepare a database for this version, and return the applied migrations. For an embedded database, the
-    secret key is moved to a file first. Raises one of REFUSALS, psycopg.Error.
+    secret key is moved to a file first. Raises Failure, psycopg.Error.
     """
     with psycopg.connect(url) as connection:
         require_first_node(connection)
@@ -53,7 +45,7 @@ def prepare(settings: Settings, url: str) -> list[str]:
 
 
 def prepare_beside(settings: Settings) -> list[str]:
-    """Prepare the database of a running service. Raises ServeError."""
+    """Prepare the database of a running service. Raises Failure."""
     with explained():
         if settings.database_url is not None:
             return prepare(settings, settings.database_url)

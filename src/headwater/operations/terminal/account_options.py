@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from headwater.base.failure import Failure
 from headwater.operations.terminal.command import Option
-from headwater.operations.terminal.failure import Failure
 from headwater.operations.terminal.output import print_note
 from headwater.operations.terminal.values import read_pairs
 

@@ -8,14 +8,14 @@ from typing import Any
 
 import psycopg
 
+from headwater.base.failure import Failure
 from headwater.base.settings import Settings
-from headwater.database.cluster.presence import OtherNodeError, require_first_node
-from headwater.database.embedded import Embedded, EmbeddedError
-from headwater.database.installation import UnfinishedRestoreError, require_finished
+from headwater.database.cluster.presence import require_first_node
+from headwater.database.embedded import Embedded
+from headwater.database.installation import require_finished
 from headwater.database.jobs.connection import STAY_CONNECTED
 from headwater.database.suitability import ON_READ_ONLY, POOLED, READ_ONLY, shares_sessions
 from headwater.http.errors import Invalid, Problem, list_rules
-from headwater.operations.terminal.failure import Failure
 
 CONNECT_SECONDS = 5
 OTHER_SCHEMA = (
@@ -26,29 +26,21 @@ OTHER_SCHEMA = (
 
 def database_url(settings: Settings) -> str:
     """Return the database to use. Raises Failure for a data directory without a database."""
-    if settings.database_url:
-        return settings.database_url
-    try:
-        return Embedded(settings.data_dir).url
-    except EmbeddedError as error:
-        raise Failure(str(error)) from None
+    return settings.database_url or Embedded(settings.data_dir).url
 
 
 def refuse_unfinished(url: str) -> None:
     """Raise Failure for an unfinished restore, a cluster node other than the first, and a pooler that mixes
     sessions. The next step reports another schema.
     """
-    try:
-        with (
-            psycopg.connect(url, autocommit=True, connect_timeout=CONNECT_SECONDS) as connection,
-            suppress(psycopg.errors.UndefinedTable, psycopg.errors.UndefinedColumn),
-        ):
-            if shares_sessions(connection, url):
-                raise Failure(POOLED)
-            require_first_node(connection)
-            require_finished(connection)
-    except (OtherNodeError, UnfinishedRestoreError) as error:
-        raise Failure(str(error)) from None
+    with (
+        psycopg.connect(url, autocommit=True, connect_timeout=CONNECT_SECONDS) as connection,
+        suppress(psycopg.errors.UndefinedTable, psycopg.errors.UndefinedColumn),
+    ):
+        if shares_sessions(connection, url):
+            raise Failure(POOLED)
+        require_first_node(connection)
+        require_finished(connection)
 
 
 @contextmanager

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from headwater.base.settings import Settings
 from headwater.operations.terminal.connection import database_url, explain_failures
-from headwater.operations.terminal.failure import Failure
 from headwater.spaces.encryption import derive_key
-from headwater.spaces.secret_key import SecretKeyError, find_secret_key
+from headwater.spaces.secret_key import find_secret_key
 
 
 def load_encryption_key(settings: Settings) -> bytes:
     """Return the key. Raises Failure if the key or the database cannot be reached."""
-    try:
-        with explain_failures(settings):
-            secret = find_secret_key(settings, database_url(settings)).text
-            return derive_key(secret, settings.former_secret_key)
-    except SecretKeyError as error:
-        raise Failure(str(error)) from None
+    with explain_failures(settings):
+        secret = find_secret_key(settings, database_url(settings)).text
+        return derive_key(secret, settings.former_secret_key)

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterable
 from datetime import datetime
 
-from headwater.operations.terminal.failure import Failure
+from headwater.base.failure import Failure
 
 POSTGRESQL_PORT = 5432
 _BEYOND_ALL = 2**63 - 1

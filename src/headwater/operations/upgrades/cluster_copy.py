@@ -8,16 +8,16 @@ import os
 import subprocess
 from pathlib import Path
 
+from headwater.base.failure import Failure
 from headwater.base.files import close_to_others
 from headwater.database.account import give_to_server, server_account, tie
 from headwater.database.embedded import USER, Embedded
-from headwater.operations.upgrades.errors import UpgradeError
 
 OUTPUT = "pg_upgrade_output.d"
 
 
 def copy_cluster(old: Embedded, new: Embedded) -> None:
-    """Fill a new cluster from an old one; neither may run. Raises UpgradeError with the message of
+    """Fill a new cluster from an old one; neither may run. Raises Failure with the message of
     `pg_upgrade`.
     """
     new.make_socket_directory()
@@ -39,7 +39,7 @@ def copy_cluster(old: Embedded, new: Embedded) -> None:
         if process.returncode:
             reason = _find_fault(log)
             _add_notes(new.cluster / OUTPUT, log)
-            raise UpgradeError(f"pg_upgrade: {reason} ({log} has its full output)")
+            raise Failure(f"pg_upgrade: {reason} ({log} has its full output)")
 
 
 def _command(old: Embedded, new: Embedded) -> list[str]:

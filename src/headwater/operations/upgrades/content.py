@@ -10,10 +10,10 @@ import psycopg
 from msgspec import Struct
 from psycopg.sql import SQL, Identifier
 
+from headwater.base.failure import Failure
 from headwater.database.queries import Queries, fetch_row
 from headwater.operations.safety.database_facts import gather_database_facts
 from headwater.operations.safety.database_rules import judge_database
-from headwater.operations.upgrades.errors import UpgradeError
 
 FORM = "-c timezone=UTC -c datestyle=ISO -c intervalstyle=postgres -c bytea_output=hex"
 """Formats of values, regardless of the configuration files."""
@@ -45,17 +45,17 @@ def read_content(url: str) -> Content:
 
 
 def require_same(before: Content, after: Content) -> None:
-    """Raise UpgradeError if an upgrade lost anything or made anything unsafe."""
+    """Raise Failure if an upgrade lost anything or made anything unsafe."""
     expected = {**before.tables, **before.objects}
     current_counts = {**after.tables, **after.objects}
     for name in sorted(expected.keys() | current_counts.keys()):
         if expected.get(name) != current_counts.get(name):
-            raise UpgradeError(
+            raise Failure(
                 f"the new cluster differs from the old one: {name} has"
                 f" {current_counts.get(name, 'nothing')} instead of {expected.get(name, 'nothing')}"
             )
     if new_risks := sorted(after.risks - before.risks):
-        raise UpgradeError(f"the new cluster has a new risk: {new_risks[0]}")
+        raise Failure(f"the new cluster has a new risk: {new_risks[0]}")
 
 
 def list_left(before: Content, after: Content) -> list[str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from headwater.base.failure import Failure
 from headwater.database.programs import PACKAGE, Programs, own_folder, read_version, to_major
-from headwater.operations.upgrades.errors import UpgradeError
 
 NEEDED_PROGRAMS = ("pg_controldata", "pg_ctl", "pg_resetwal", "postgres")
 """The programs of the old version that `pg_upgrade` calls."""
@@ -25,7 +25,7 @@ INSTALLED = ("", "bin", SITE, f".venv/{SITE}", f"{PACKAGE}/pginstall*/bin")
 
 def find_programs(major: int, named_path: Path | None) -> Programs:
     """Return the programs of a major version, from the given folder, Headwater or the system. Raises
-    UpgradeError.
+    Failure.
     """
     folders = list(_named_folders(named_path) if named_path else _usual_folders(major))
     for folder in folders:
@@ -33,9 +33,9 @@ def find_programs(major: int, named_path: Path | None) -> Programs:
         if version is not None and to_major(version) == major:
             missing_programs = [name for name in NEEDED_PROGRAMS if not (folder / name).exists()]
             if missing_programs:
-                raise UpgradeError(f"{folder} has no {missing_programs[0]}, which the upgrade needs")
+                raise Failure(f"{folder} has no {missing_programs[0]}, which the upgrade needs")
             return Programs(folder, major)
-    raise UpgradeError(_explain_missing(major, named_path))
+    raise Failure(_explain_missing(major, named_path))
 
 
 def _named_folders(named_path: Path) -> Iterator[Path]:

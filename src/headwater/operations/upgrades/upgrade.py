@@ -22,6 +22,7 @@ import psycopg
 from msgspec import Struct
 
 from headwater.base.failpoints import failpoint
+from headwater.base.failure import Failure
 from headwater.base.files import sync_directory
 from headwater.database.data_directory import (
     DirectoryInUseError,
@@ -34,13 +35,12 @@ from headwater.database.data_directory import (
     upgrading_directory,
 )
 from headwater.database.embedded import Embedded
-from headwater.database.programs import MAJOR, EmbeddedError
+from headwater.database.programs import MAJOR
 from headwater.operations.upgrades.cluster_copy import copy_cluster
 from headwater.operations.upgrades.content import Content, list_left, queries, read_content, require_same
-from headwater.operations.upgrades.errors import UpgradeError
 from headwater.operations.upgrades.old_programs import find_programs
 
-FAILURES = (EmbeddedError, OSError, psycopg.Error, subprocess.SubprocessError)
+FAILURES = (Failure, OSError, psycopg.Error, subprocess.SubprocessError)
 OLDEST_MAJOR = 16
 MARGIN_BYTES = 256 * 1024**2
 """Disk space for the log of a cluster being filled."""
@@ -58,7 +58,7 @@ class Upgraded(Struct, frozen=True):
 
 
 def upgrade(data_dir: Path, programs: Path | None, progress: Progress) -> Upgraded | None:
-    """Upgrade a data directory's cluster, if needed. Raises UpgradeError, which leaves it unchanged."""
+    """Upgrade a data directory's cluster, if needed. Raises Failure, which leaves it unchanged."""
     with _alone(data_dir.absolute()) as root:
         complete_upgrade(root)
         before = read_major(root / "postgresql")
@@ -66,12 +66,12 @@ def upgrade(data_dir: Path, programs: Path | None, progress: Progress) -> Upgrad
             _remove(root)
             return None
         if before > MAJOR:
-            raise UpgradeError(
+            raise Failure(
                 f"the data belongs to PostgreSQL {before}, and this version brings {MAJOR}: use the"
                 " version of Headwater that last served it"
             )
         if before < OLDEST_MAJOR:
-            raise UpgradeError(
+            raise Failure(
                 f"the data belongs to PostgreSQL {before}, which Headwater never supported: the oldest is"
                 f" {OLDEST_MAJOR}"
             )
@@ -89,7 +89,7 @@ def upgrade(data_dir: Path, programs: Path | None, progress: Progress) -> Upgrad
 def remove_kept(data_dir: Path) -> list[Path]:
     root = data_dir.absolute()
     if upgraded_directory(root).exists():
-        raise UpgradeError("an upgrade was not finished: run `headwater upgrade` first")
+        raise Failure("an upgrade was not finished: run `headwater upgrade` first")
     names = list_kept(root)
     for name in names:
         shutil.rmtree(name)
@@ -131,33 +131,33 @@ def _read(server: Embedded, *, analyze: bool = False) -> Content:
 
 @contextmanager
 def _alone(root: Path) -> Generator[Path]:
-    """Raises UpgradeError."""
+    """Raises Failure."""
     if not (root / "postgresql").exists() and not upgraded_directory(root).exists():
-        raise UpgradeError(f"no Headwater data in {root}; name its --data-dir")
+        raise Failure(f"no Headwater data in {root}; name its --data-dir")
     try:
         lock = lock_directory(root)
     except DirectoryInUseError:
-        raise UpgradeError(f"`headwater serve` runs on {root}: stop it first") from None
+        raise Failure(f"`headwater serve` runs on {root}: stop it first") from None
     except OSError as error:
-        raise UpgradeError(f"cannot use {root}: {error.strerror or error}") from None
+        raise Failure(f"cannot use {root}: {error.strerror or error}") from None
     with lock:
         yield root
 
 
 def _refuse_unfit(old: Embedded) -> None:
-    """Raise UpgradeError if the upgrade could not finish."""
+    """Raise Failure if the upgrade could not finish."""
     old_cluster = kept_directory(old.root, old.programs.major)
     if old_cluster.exists():
-        raise UpgradeError(f"{old_cluster} exists from an earlier upgrade: move it away")
+        raise Failure(f"{old_cluster} exists from an earlier upgrade: move it away")
     if old.cluster.is_symlink() or old.cluster.stat().st_dev != old.root.stat().st_dev:
-        raise UpgradeError(
+        raise Failure(
             f"{old.cluster} is on another disk than {old.root}, so that it cannot be renamed:"
             " move it into the data directory, or back up and restore into a new one"
         )
     needed_bytes = _measure(old.cluster) * 11 // 10 + MARGIN_BYTES
     free_bytes = shutil.disk_usage(old.root).free + _measure(upgrading_directory(old.root))
     if free_bytes < needed_bytes:
-        raise UpgradeError(
+        raise Failure(
             f"the upgrade needs {needed_bytes // 1024**2} MB beside the old cluster, and"
             f" {free_bytes // 1024**2} MB are free on the disk of {old.root}: make room"
         )
@@ -183,10 +183,10 @@ def _remove(root: Path) -> None:
 
 @contextmanager
 def _explained(root: Path) -> Generator[None]:
-    """Clean up a failure. Raises UpgradeError for expected errors."""
+    """Clean up a failure. Raises Failure for expected errors."""
     try:
         yield
-    except (UpgradeError, *FAILURES) as error:
+    except FAILURES as error:
         shutil.rmtree(upgrading_directory(root), ignore_errors=True)
         reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
-        raise UpgradeError(f"{reason}. The cluster is unchanged; the previous version can serve it") from None
+        raise Failure(f"{reason}. The cluster is unchanged; the previous version can serve it") from None

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
+from headwater.base.failure import Failure
 from headwater.intake.imports.formats.encodings import EncodingSurvey, UnclearEncodingError, judge_encoding
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
@@ -58,7 +59,7 @@ UNCLEAR = (
 )
 
 
-class UnreadableError(Exception):
+class UnreadableError(Failure):
     """A file that can't be imported, and why."""
 
 
