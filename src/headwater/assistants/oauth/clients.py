@@ -80,7 +80,7 @@ def read_registration(metadata: Mapping[str, Any], brand: str, hosts: Collection
     name = _name(metadata.get("client_name"), brand)
     _refuse_secrets(metadata, "invalid_client_metadata")
     uris = _addresses(metadata.get("redirect_uris"))
-    redirects = tuple(dict.fromkeys(uri for uri in uris if _is_accepted(uri, hosts)))
+    redirects = tuple(dict.fromkeys(uri for uri in uris if _refusal(uri, hosts) is None))
     if not redirects:
         refusals_by_uri = {uri[:200]: _refusal(uri, hosts) for uri in uris[:5]}
         refusals = "; ".join(f"{uri} {refusal}" for uri, refusal in refusals_by_uri.items())
@@ -114,10 +114,6 @@ def read_document(url: str, metadata: Mapping[str, Any], brand: str) -> OAuthCli
 def _bad_document(reason: str) -> OAuthError:
     message = f"The client's metadata document cannot be used: {reason}."
     return OAuthError("invalid_client", message, 401)
-
-
-def _is_accepted(uri: str, hosts: Collection[str]) -> bool:
-    return _refusal(uri, hosts) is None
 
 
 def _refusal(uri: str, hosts: Collection[str]) -> RedirectRefusal | None:

@@ -26,7 +26,6 @@ from headwater.assistants.oauth.metadata import AUTHORIZE
 from headwater.assistants.oauth.requests import (
     LONGEST_QUERY,
     AuthorizationRequest,
-    RefusedRequest,
     ReplyTarget,
     UntrustedRequest,
     read_client_id,
@@ -130,7 +129,7 @@ async def _read_trusted_request(
     redirect, reply = read_reply_target(parameters, client, base_url)
     try:
         authorization = read_request(parameters, client, redirect, base_url)
-    except RefusedRequest as refusal:
+    except OAuthError as refusal:
         log.info("oauth_request_refused", error=refusal.error, client=client.display_name)
         return _see(reply.failure(refusal.error, refusal.description))
     return ConsentRequest(visitor, query, authorization, reply)

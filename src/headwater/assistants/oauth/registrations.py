@@ -53,12 +53,12 @@ async def fetch_registration(
     connection: AsyncConnection, client_id: str, base_url: str
 ) -> dict[str, Any] | None:
     """Return the original answer; it contains no secret."""
-    row = await _fetch(connection, "show", client_id)
+    row = await _fetch(connection, client_id)
     return None if row is None else _registration_answer(row, base_url)
 
 
 async def fetch_client(connection: AsyncConnection, client_id: str) -> OAuthClient | None:
-    row = await _fetch(connection, "fetch", client_id)
+    row = await _fetch(connection, client_id)
     if row is None:
         return None
     uris = tuple(row["redirect_uris"])
@@ -70,11 +70,11 @@ async def note_use(connection: AsyncConnection, client_id: str) -> None:
     await connection.execute(queries["note_use"], {"id": client_id})
 
 
-async def _fetch(connection: AsyncConnection, statement: str, client_id: str) -> dict[str, Any] | None:
+async def _fetch(connection: AsyncConnection, client_id: str) -> dict[str, Any] | None:
     if not client_id.startswith(PREFIX) or len(client_id) > LONGEST_ID:
         return None
     cursor = connection.cursor(row_factory=dict_row)
-    return await fetch_optional(cursor, queries[statement], {"id": client_id})
+    return await fetch_optional(cursor, queries["fetch"], {"id": client_id})
 
 
 def _registration_answer(row: dict[str, Any], base_url: str) -> dict[str, Any]:

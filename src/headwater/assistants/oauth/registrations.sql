@@ -3,11 +3,8 @@ INSERT INTO oauth_clients (id, name, redirect_uris, metadata)
 VALUES (%(id)s, %(name)s, %(redirect_uris)s, %(metadata)s)
 RETURNING id, name, redirect_uris, metadata, created_at;
 
--- name: show
-SELECT id, name, redirect_uris, metadata, created_at FROM oauth_clients WHERE id = %(id)s;
-
 -- name: fetch
-SELECT id, name, redirect_uris, created_at FROM oauth_clients WHERE id = %(id)s;
+SELECT id, name, redirect_uris, metadata, created_at FROM oauth_clients WHERE id = %(id)s;
 
 -- name: note_use
 -- At most once an hour. Clients with a hosted document aren't in the table.

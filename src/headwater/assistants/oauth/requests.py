@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, urlencode
 from msgspec import Struct
 
 from headwater.assistants.oauth.clients import OAuthClient
-from headwater.assistants.oauth.errors import Code, described
+from headwater.assistants.oauth.errors import Code, OAuthError, described
 from headwater.assistants.oauth.metadata import READ_SCOPE, SCOPE, parse_resource_url
 from headwater.assistants.oauth.redirects import Redirect
 
@@ -26,15 +26,6 @@ class UntrustedRequest(Exception):
     """A request with an untrusted client or redirect address. The person is shown why, and nothing is sent
     on.
     """
-
-
-class RefusedRequest(Exception):
-    """A request answered to the client with an error."""
-
-    def __init__(self, error: Code, description: str) -> None:
-        super().__init__(description)
-        self.error: Code = error
-        self.description = description
 
 
 class AuthorizationParameters(Struct, frozen=True):
@@ -123,51 +114,51 @@ def read_reply_target(
 def read_request(
     parameters: AuthorizationParameters, client: OAuthClient, redirect: Redirect, base_url: str
 ) -> AuthorizationRequest:
-    """Return the request of a trusted client. Raise Refused."""
+    """Return the request of a trusted client. Raise OAuthError."""
     repeated = parameters.repeated()
     if repeated == "resource":
-        raise RefusedRequest("invalid_target", "Only one resource is allowed.")
+        raise OAuthError("invalid_target", "Only one resource is allowed.")
     if repeated is not None:
-        raise RefusedRequest("invalid_request", f"{repeated} must not be given twice.")
+        raise OAuthError("invalid_request", f"{repeated} must not be given twice.")
     _check_response(parameters)
     scope = granted_scope(parameters.single("scope"))
     resource = parameters.single("resource")
     space_id = None if resource is None else parse_resource_url(base_url, resource)
     if resource is not None and space_id is None:
-        raise RefusedRequest("invalid_target", "The resource does not belong to this server.")
+        raise OAuthError("invalid_target", "The resource does not belong to this server.")
     challenge, read_only = _challenge(parameters), scope == READ_SCOPE
     return AuthorizationRequest(client, redirect, challenge, resource, space_id, read_only)
 
 
 def granted_scope(requested: str | None) -> str:
-    """Return the widest requested scope. Raise Refused if just unknown ones are requested."""
+    """Return the widest requested scope. Raise OAuthError if just unknown ones are requested."""
     scopes: Collection[str] = requested.split() if requested is not None else ()
     if not scopes or SCOPE in scopes:
         return SCOPE
     if READ_SCOPE not in scopes:
-        raise RefusedRequest("invalid_scope", f"The scopes are {SCOPE} and {READ_SCOPE}.")
+        raise OAuthError("invalid_scope", f"The scopes are {SCOPE} and {READ_SCOPE}.")
     return READ_SCOPE
 
 
 def _check_response(parameters: AuthorizationParameters) -> None:
     kind = parameters.single("response_type")
     if kind is None:
-        raise RefusedRequest("invalid_request", "response_type is required.")
+        raise OAuthError("invalid_request", "response_type is required.")
     if kind != "code":
-        raise RefusedRequest("unsupported_response_type", "The response_type must be code.")
+        raise OAuthError("unsupported_response_type", "The response_type must be code.")
     if parameters.single("response_mode") not in (None, "query"):
-        raise RefusedRequest("invalid_request", "The response_mode must be query.")
+        raise OAuthError("invalid_request", "The response_mode must be query.")
     for name in ("request", "request_uri"):
         if name in parameters.values:
-            raise RefusedRequest("invalid_request", f"{name} is not supported.")
+            raise OAuthError("invalid_request", f"{name} is not supported.")
 
 
 def _challenge(parameters: AuthorizationParameters) -> str:
     challenge = parameters.single("code_challenge")
     if challenge is None:
-        raise RefusedRequest("invalid_request", "code_challenge is required (PKCE).")
+        raise OAuthError("invalid_request", "code_challenge is required (PKCE).")
     if parameters.single("code_challenge_method") != "S256":
-        raise RefusedRequest("invalid_request", "code_challenge_method must be S256.")
+        raise OAuthError("invalid_request", "code_challenge_method must be S256.")
     if not CHALLENGE.fullmatch(challenge):
-        raise RefusedRequest("invalid_request", "code_challenge must be 43 characters of base64url.")
+        raise OAuthError("invalid_request", "code_challenge must be 43 characters of base64url.")
     return challenge
