@@ -30,7 +30,6 @@ from headwater.api.operations import OPERATIONS, PREFIX, describe_api
 from headwater.api.reference.description import add_tags
 from headwater.api.reference.examples import add_examples
 from headwater.api.reference.page import reference_routes
-from headwater.assistants.mcp.context import McpServices
 from headwater.assistants.mcp.endpoint import SpaceEndpoint
 from headwater.assistants.oauth.client_directory import ClientDirectory
 from headwater.assistants.oauth.client_metadata import HostedClients
@@ -197,14 +196,6 @@ def _headwater(shared: Services, database_url: str) -> Headwater:
     figures = (backup_gauges, delivery_gauges, merge_figures(settings.merge_alert))
     egress = shared.public_egress
     hosted = HostedClients(egress, settings.brand) if settings.hosted_clients else None
-    mcp_services = McpServices(
-        database,
-        inbox,
-        shared.base_url,
-        shared.signing_key,
-        settings.rate_limit_factor,
-        settings.trusted_proxies,
-    )
     return Headwater(
         services=shared,
         sites=sites,
@@ -215,7 +206,7 @@ def _headwater(shared: Services, database_url: str) -> Headwater:
         readiness=Shared(partial(takes_writes, database), READY_SECONDS),
         backlog=Shared(partial(read_backlog, database, figures)),
         clients=ClientDirectory(database, hosted),
-        assistants=SpaceEndpoint(mcp_services, settings.brand),
+        assistants=SpaceEndpoint(shared, inbox),
     )
 
 

@@ -42,12 +42,6 @@ _REFUSED = (
 )
 
 
-def preview(context: ToolContext, tool: str, would_go: dict[str, Any]) -> dict[str, Any]:
-    expires = int(time.time()) + SECONDS
-    value = f"{expires}.{_signature(context, tool, would_go, expires)}"
-    return {"would_go": would_go, CONFIRM.name: value, "message": _ASK}
-
-
 def read_confirmation(arguments: dict[str, Any]) -> str | None:
     """Return None without a value. Raise Invalid."""
     query = JsonInput({CONFIRM.name: arguments.get(CONFIRM.name)})
@@ -56,16 +50,25 @@ def read_confirmation(arguments: dict[str, Any]) -> str | None:
     return value
 
 
-def check_confirmation(context: ToolContext, tool: str, would_go: dict[str, Any], value: str) -> None:
-    """Raise Invalid unless the value is from a preview of the current state."""
+def find_preview(
+    context: ToolContext, tool: str, would_go: dict[str, Any], value: str | None
+) -> dict[str, Any] | None:
+    """Return the preview that answers a call without a confirmation value; None for a call with one, which
+    acts. Raise Invalid unless the value is from a preview of the current state.
+    """
+    if value is None:
+        expires = int(time.time()) + SECONDS
+        new_value = f"{expires}.{_signature(context, tool, would_go, expires)}"
+        return {"would_go": would_go, CONFIRM.name: new_value, "message": _ASK}
     match = _VALUE.fullmatch(value)
     if match is None or time.time() >= int(match[1]):
         raise Invalid.of(CONFIRM.name, _REFUSED)
     if not hmac.compare_digest(match[2], _signature(context, tool, would_go, int(match[1]))):
         raise Invalid.of(CONFIRM.name, _REFUSED)
+    return None
 
 
 def _signature(context: ToolContext, tool: str, would_go: dict[str, Any], expires: int) -> str:
     bound = ["confirm", context.space_id, context.bearer.user_id, tool, would_go, expires]
     message = msgspec.json.encode(bound, order="deterministic")
-    return hmac.digest(context.service.signing_key, message, "sha256").hex()
+    return hmac.digest(context.services.signing_key, message, "sha256").hex()

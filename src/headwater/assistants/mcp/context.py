@@ -7,13 +7,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import cached_property
 
-from msgspec import Struct
 from psycopg import AsyncConnection
 
 from headwater.database.allowance import DEADLINE_SECONDS
-from headwater.database.pool import Database
 from headwater.database.row_security import serving
-from headwater.http.clients import Networks
+from headwater.endpoints.services import Services
 from headwater.http.rate_limits import RateLimit
 from headwater.intake.inbox.inbox import Inbox
 from headwater.spaces.accounts.roles import Permission
@@ -28,19 +26,10 @@ TOOL_CONTEXT = "headwater.tool_context"
 """The key of the ToolContext in a request's scope."""
 
 
-class McpServices(Struct, frozen=True):
-    database: Database
-    inbox: Inbox
-    base_url: str
-    signing_key: bytes
-    """Signs list cursors, the same key as the public API's."""
-    rate_limit_factor: float
-    trusted_proxies: Networks
-
-
 @dataclass(frozen=True)
 class ToolContext:
-    service: McpServices
+    services: Services
+    inbox: Inbox
     bearer: Bearer
     limits: dict[str, int]
     """The Space's own rate limits; other buckets use the default."""
@@ -57,7 +46,7 @@ class ToolContext:
         return self.bearer.role.may(Permission.WRITE_DATA)
 
     def limit(self, limit: RateLimit) -> int:
-        return limit.for_space(self.limits, self.service.rate_limit_factor)
+        return limit.for_space(self.limits, self.services.settings.rate_limit_factor)
 
     @asynccontextmanager
     async def transaction(
@@ -67,7 +56,7 @@ class ToolContext:
         slots reserved for it.
         """
         with serving(self.space_id):
-            async with self.service.database.transaction(seconds, heavy=heavy) as connection:
+            async with self.services.database.transaction(seconds, heavy=heavy) as connection:
                 yield connection
 
     async def note(self, connection: AsyncConnection, tool: str, change: AuditChange) -> None:
@@ -80,3 +69,8 @@ class ToolContext:
 
     async def space(self, connection: AsyncConnection) -> Space:
         return await fetch_space(connection, self.space_id)
+
+    async def load_space(self) -> Space:
+        """Return the Space in a transaction of its own."""
+        async with self.transaction() as connection:
+            return await self.space(connection)

@@ -15,15 +15,17 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from headwater.assistants.mcp.context import CALLING, TOOL_CONTEXT, McpServices, ToolContext
+from headwater.assistants.mcp.context import CALLING, TOOL_CONTEXT, ToolContext
 from headwater.assistants.mcp.hosts import AllowedHosts
 from headwater.assistants.mcp.protocol_messages import check_message, encode_problem
 from headwater.assistants.oauth.metadata import SCOPE, resource_path
 from headwater.database.pool import UNAVAILABLE
+from headwater.endpoints.services import Services
 from headwater.http.bodies import read_body, refuse_encoding
 from headwater.http.clients import client_address
 from headwater.http.errors import Forbidden, NotAllowed, Problem, Unauthorized, Unavailable, make_problem
 from headwater.http.rate_limits import QuotaRequest, take
+from headwater.intake.inbox.inbox import Inbox
 from headwater.spaces.accounts.tokens import Bearer, find_token
 from headwater.spaces.spaces import fetch_limits
 
@@ -52,10 +54,9 @@ class AccessRefusal(StrEnum):
 class SpaceEndpoint:
     """/mcp/{space_id}/public-api, for all Spaces."""
 
-    def __init__(self, service: McpServices, brand: str) -> None:
-        self._service = service
-        self._brand = brand
-        self._hosts = AllowedHosts.of(service.base_url)
+    def __init__(self, shared: Services, inbox: Inbox) -> None:
+        self._services, self._inbox = shared, inbox
+        self._hosts = AllowedHosts.of(shared.base_url)
         self._protocol: ASGIApp | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -82,7 +83,7 @@ class SpaceEndpoint:
         from headwater.assistants.mcp.server import build_protocol  # noqa: PLC0415 - see above
         from headwater.assistants.mcp.tools import TOOLS  # noqa: PLC0415 - see above
 
-        return build_protocol(self._brand, TOOLS)
+        return build_protocol(self._services.settings.brand, TOOLS)
 
     def _check_caller(self, scope: Scope, space_id: int) -> None:
         headers = Headers(scope=scope)
@@ -95,7 +96,7 @@ class SpaceEndpoint:
 
     async def _admit(self, scope: Scope, space_id: int) -> ToolContext:
         """Check the Space's rate limit. Raise Problem."""
-        async with self._service.database.connection() as connection:
+        async with self._services.database.connection() as connection:
             token = _read_token(scope)
             bearer = await find_token(connection, token) if token else None
             if bearer is None:
@@ -103,8 +104,9 @@ class SpaceEndpoint:
             _check_bearer(bearer, space_id)
             if scope["method"] != "POST":
                 raise NotAllowed(["POST"])
-            address = client_address(scope, self._service.trusted_proxies)
-            context = ToolContext(self._service, bearer, await fetch_limits(connection, space_id), address)
+            address = client_address(scope, self._services.settings.trusted_proxies)
+            limits = await fetch_limits(connection, space_id)
+            context = ToolContext(self._services, self._inbox, bearer, limits, address)
             demand = QuotaRequest(space_id, 1, context.limit(CALLING))
             quota = (await take(connection, CALLING.bucket, [demand]))[space_id]
         scope["headwater.quota"] = quota
@@ -116,7 +118,7 @@ class SpaceEndpoint:
         scope, and for a request with a token that it is invalid (RFC 6750 §3).
         """
         _note(AccessRefusal.UNKNOWN_TOKEN if has_token else AccessRefusal.NO_TOKEN, space_id)
-        url = f"{self._service.base_url}/.well-known/oauth-protected-resource"
+        url = f"{self._services.base_url}/.well-known/oauth-protected-resource"
         parts = [f'resource_metadata="{url}{resource_path(space_id)}"', f'scope="{SCOPE}"']
         if has_token:
             parts.append('error="invalid_token"')

@@ -11,8 +11,8 @@ from headwater.http.inputs.parameters import JsonInput, Parameter
 from headwater.http.inputs.period_words import LONGEST_WORDS, UNREADABLE, DateSpan, read_period
 from headwater.spaces.models import Space
 
-_WORDS = text_up_to(LONGEST_WORDS, rule="must be a string.", length_rule=UNREADABLE)
-PERIOD = Parameter(name="period", kind=_WORDS, description="In words; see query_report.")
+WORDS = text_up_to(LONGEST_WORDS, rule="must be a string.", length_rule=UNREADABLE)
+PERIOD = Parameter(name="period", kind=WORDS, description="In words; see query_report.")
 DATES = date_range("Instead of period: YYYY-MM-DD HH:MM:SS.", "Inclusive; needs start_date.")
 PERIODS = (PERIOD, *DATES.parameters)
 

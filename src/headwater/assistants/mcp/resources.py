@@ -30,7 +30,6 @@ class SpaceResource(Struct, frozen=True):
     title: str
     description: str
     content: Callable[[ToolContext], Awaitable[Any]]
-    mime_type: str = JSON
 
     async def read(self, context: ToolContext) -> str:
         return msgspec.json.encode(await self.content(context)).decode()
@@ -45,8 +44,7 @@ async def _models(_: ToolContext) -> Any:
 
 
 async def _sources(context: ToolContext) -> Any:
-    async with context.transaction() as connection:
-        space = await context.space(connection)
+    space = await context.load_space()
     networks = [asdict(describe_network(network)) | {"is_paid": True} for network in space.sources.networks]
     return {
         "sources": [*({"name": source.key, "is_paid": source.is_paid} for source in CATALOGUE), *networks],
@@ -57,15 +55,13 @@ async def _sources(context: ToolContext) -> Any:
 
 
 async def _event_names(context: ToolContext) -> Any:
-    async with context.transaction() as connection:
-        space = await context.space(connection)
+    space = await context.load_space()
     labels = space.event_labels
     return {"event_names": [{"name": name, "label": labels.get(name)} for name in EVENT_NAMES]}
 
 
 async def _profile_fields(context: ToolContext) -> Any:
-    async with context.transaction() as connection:
-        space = await context.space(connection)
+    space = await context.load_space()
     return {
         "profile_fields": [
             {"name": name, "type": slot_type, "label": space.field_labels.get(name)}
@@ -122,5 +118,5 @@ def describe_resource(resource: SpaceResource) -> Resource:
         name=resource.name,
         title=resource.title,
         description=resource.description,
-        mime_type=resource.mime_type,
+        mime_type=JSON,
     )

@@ -37,7 +37,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from headwater.assistants.mcp.context import TOOL_CONTEXT, ToolContext
 from headwater.assistants.mcp.prompts import PROMPTS, describe_prompt, render_prompt
-from headwater.assistants.mcp.resources import RESOURCES, describe_resource
+from headwater.assistants.mcp.resources import JSON, RESOURCES, describe_resource
 from headwater.assistants.mcp.tool import Tool
 from headwater.assistants.mcp.tool_calls import call_tool, explain_fault, visible_tools
 from headwater.http.bodies import MAX_BODY
@@ -168,7 +168,7 @@ async def _read_resource(context: Context, params: ReadResourceRequestParams) ->
     except Exception as error:
         # The SDK would send the error's own text.
         raise MCPError(code=INTERNAL_ERROR, message=explain_fault(error, uri)) from error
-    contents = TextResourceContents(uri=uri, mime_type=resource.mime_type, text=text)
+    contents = TextResourceContents(uri=uri, mime_type=JSON, text=text)
     return ReadResourceResult(contents=[contents])
 
 

@@ -105,8 +105,7 @@ def _is_id(value: Any) -> bool:
 async def _localize(context: ToolContext, content: Any) -> Any:
     if not has_utc_times(content):
         return content
-    async with context.transaction() as connection:
-        space = await context.space(connection)
+    space = await context.load_space()
     return add_local_times(content, space.zone)
 
 

@@ -35,7 +35,7 @@ async def _list_companies(context: ToolContext, arguments: Arguments) -> Any:
     async with context.transaction() as connection:
         space = await context.space(connection)
         query = JsonInput(with_dates(paged(arguments), space, datetime.now(UTC)))
-        cursors = parameters.cursors(query, context.service.signing_key, context.space_id)
+        cursors = parameters.cursors(query, context.services.signing_key, context.space_id)
         listing = parameters.read_list_companies(query, space, cursors)
         page = await list_companies(connection, space.id, listing)
     return page_answer(page, cursors)

@@ -7,13 +7,7 @@ from typing import Any
 
 import msgspec
 
-from headwater.assistants.mcp.confirmation import (
-    CONFIRM,
-    PREVIEW,
-    check_confirmation,
-    preview,
-    read_confirmation,
-)
+from headwater.assistants.mcp.confirmation import CONFIRM, PREVIEW, find_preview, read_confirmation
 from headwater.assistants.mcp.context import ToolContext
 from headwater.assistants.mcp.pages import NEXT_PAGE, PAGING, page_answer, paged
 from headwater.assistants.mcp.periods import PERIODS, with_dates
@@ -70,10 +64,9 @@ _INCLUDED = (parameters.TRK_TOKENS, parameters.ALL_EMAILS, parameters.CUSTOM_FIE
 
 async def _list_contacts(context: ToolContext, arguments: Arguments) -> Any:
     current_time = datetime.now(UTC)
-    async with context.transaction() as connection:
-        space = await context.space(connection)
+    space = await context.load_space()
     query = JsonInput(with_dates(paged(arguments), space, current_time))
-    cursors = parameters.search_cursors(query, context.service.signing_key, context.space_id)
+    cursors = parameters.search_cursors(query, context.services.signing_key, context.space_id)
     listing = parameters.read_search(query, space, cursors, current_time)
     async with context.transaction(heavy=bool(listing.selection.name)) as connection:
         page = await list_contacts(connection, space, listing)
@@ -107,7 +100,7 @@ async def _find_contact(context: ToolContext, arguments: Arguments) -> Any:
 
 async def _get_journey(context: ToolContext, arguments: Arguments) -> Any:
     query, contact_id = _drop_id(arguments), arguments["contact_id"]
-    signing_key = context.service.signing_key
+    signing_key = context.services.signing_key
     cursors = parameters.journey_cursors(query, signing_key, context.space_id, contact_id)
     request = parameters.read_list_journey(query, cursors, _MOST_ITEMS)
     async with context.transaction() as connection:
@@ -169,9 +162,8 @@ async def _delete_pii(context: ToolContext, arguments: Arguments) -> Any:
         everything = GetContact(trk_tokens=True)
         contact = await fetch_contact(connection, space, contact_id, everything)
         would_go = {"contact": msgspec.json.decode(contact)}
-        if confirmation is None:
-            return preview(context, tool_name, would_go)
-        check_confirmation(context, tool_name, would_go, confirmation)
+        if (preview := find_preview(context, tool_name, would_go, confirmation)) is not None:
+            return preview
         await request_erasure(connection, space.id, contact_id)
         await context.note(connection, tool_name, AuditChange("contact", contact_id))
     message = "The contact's personal data will be erased within minutes."
@@ -197,10 +189,7 @@ _ROW: Schema = {
         **dict.fromkeys(("created_at", "first_event", "last_event"), MOMENT),
     },
 }
-_VALUES: dict[str, Schema] = {
-    name: {key: value for key, value in schema.items() if key != "description"}
-    for name, schema in make_schema(inputs.NEW_CONTACT_BODY)["properties"].items()
-}
+_VALUES: dict[str, Schema] = make_bare_schema(inputs.NEW_CONTACT_BODY)["properties"]
 _CONTACT_SCHEMA = make_bare_schema(ContactAnswer)
 # get_contact_journey has the events and visits.
 _CONTACT: Schema = {

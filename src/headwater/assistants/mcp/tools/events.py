@@ -11,13 +11,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import asdict
 
-from headwater.assistants.mcp.confirmation import (
-    CONFIRM,
-    PREVIEW,
-    check_confirmation,
-    preview,
-    read_confirmation,
-)
+from headwater.assistants.mcp.confirmation import CONFIRM, PREVIEW, find_preview, read_confirmation
 from headwater.assistants.mcp.context import ToolContext
 from headwater.assistants.mcp.pages import PAGING, filled, page_answer, paged
 from headwater.assistants.mcp.periods import DATES, PERIODS, with_dates
@@ -62,11 +56,10 @@ _UNKNOWN = "Find the event's id with list_events."
 
 async def _list_events(context: ToolContext, arguments: Arguments) -> Any:
     current_time = datetime.now(UTC)
-    async with context.transaction() as connection:
-        space = await context.space(connection)
+    space = await context.load_space()
     dated_arguments = with_dates(paged(_with_fields(arguments)), space, current_time, DEFAULT_PERIOD)
     query = JsonInput(dated_arguments)
-    cursors = parameters.cursors(query, context.service.signing_key, context.space_id)
+    cursors = parameters.cursors(query, context.services.signing_key, context.space_id)
     listing = _with_amounts(parameters.read_list_events(query, space, cursors, current_time))
     async with context.transaction(heavy=listing.by_amount) as connection:
         await connection.execute(queries["snapshot"])
@@ -104,7 +97,7 @@ async def _track_event(context: ToolContext, arguments: Arguments) -> Any:
     row = NewRow("event", msgspec.json.encode(event), Sender.ASSISTANT)
     limit = context.limit(TRACKING)
     request = Request(context.space_id, limit, 1, [row])
-    await context.service.inbox.put(request)
+    await context.inbox.put(request)
     return {"message": "The event is queued.", "receipt_id": str(request.receipts[0])}
 
 
@@ -137,9 +130,8 @@ async def _delete_event(context: ToolContext, arguments: Arguments) -> Any:
         event = msgspec.json.decode(await fetch_event(connection, context.space_id, event_id))
         deliveries = await list_event_deliveries(connection, context.space_id, event_id)
         would_go = {"event": filled(event), "deliveries": _count_by_status(deliveries)}
-        if confirmation is None:
-            return preview(context, tool_name, would_go)
-        check_confirmation(context, tool_name, would_go, confirmation)
+        if (preview := find_preview(context, tool_name, would_go, confirmation)) is not None:
+            return preview
         await remove_event(connection, context.space_id, event_id)
         await context.note(connection, tool_name, AuditChange("event", event_id))
     return {"message": "Event deleted."}

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from headwater.assistants.mcp.context import ToolContext
-from headwater.assistants.mcp.pages import PAGING, PER_PAGE, filled, page_answer, paged
+from headwater.assistants.mcp.pages import PAGING, filled, page_answer, paged
 from headwater.assistants.mcp.periods import DATES, PERIODS, with_dates
 from headwater.assistants.mcp.tool import (
     Arguments,
@@ -50,11 +50,10 @@ MOST_COUNTED = 50_000
 
 
 async def _list_deliveries(context: ToolContext, arguments: Arguments) -> Any:
-    async with context.transaction() as connection:
-        space = await context.space(connection)
+    space = await context.load_space()
     query = JsonInput(with_dates(paged(arguments), space, datetime.now(UTC)))
     delivery_filter = _read_filter(query, space)
-    cursors = parameters.cursors(context.service.signing_key, context.space_id, delivery_filter)
+    cursors = parameters.cursors(context.services.signing_key, context.space_id, delivery_filter)
     per_page, position = read_page(query, cursors)
     async with context.transaction() as connection:
         if delivery_filter.destination_id is not None:
@@ -98,9 +97,8 @@ _LISTED = (
 
 async def _list_rejected(context: ToolContext, arguments: Arguments) -> Any:
     query = JsonInput(paged(arguments))
-    cursors = Cursors(context.service.signing_key, context.space_id, "/rejected", [])
-    per_page, position = PER_PAGE.read(query) or 0, cursors.read_from(query)
-    query.finish()
+    cursors = Cursors(context.services.signing_key, context.space_id, "/rejected", [])
+    per_page, position = read_page(query, cursors)
     async with context.transaction() as connection:
         page = await list_rejected_events(connection, context.space_id, per_page, position)
     return page_answer(page, cursors)

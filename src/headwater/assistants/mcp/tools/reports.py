@@ -44,8 +44,7 @@ _REPORT = "query_report"
 
 
 async def _query_report(context: ToolContext, arguments: Arguments) -> Any:
-    async with context.transaction() as connection:
-        space = await context.space(connection)
+    space = await context.load_space()
     if arguments.get(GROUP_BY.name) == []:
         arguments = {**arguments, GROUP_BY.name: [NO_GROUPS]}
     values = JsonInput(arguments)
@@ -53,7 +52,7 @@ async def _query_report(context: ToolContext, arguments: Arguments) -> Any:
     query = read_report_query(values, space, datetime.now(UTC))
     async with context.transaction(CONNECTION_SECONDS) as connection:
         report = await load_report(connection, context.space_id, query)
-    answer = replace(report, hints=await _hints(context, query))
+    answer = replace(report, hints=await load_hints(context, query))
     if start is None:
         return answer
     question = ChangeQuery(query, start)
@@ -63,15 +62,15 @@ async def _query_report(context: ToolContext, arguments: Arguments) -> Any:
 
 
 async def _query_paths(context: ToolContext, arguments: Arguments) -> Any:
-    async with context.transaction() as connection:
-        space = await context.space(connection)
+    space = await context.load_space()
     query = read_paths_query(JsonInput(arguments), space, datetime.now(UTC))
     async with context.transaction(CONNECTION_SECONDS) as connection:
         report = await load_paths(connection, context.space_id, query)
-    return replace(report, hints=await _hints(context, query))
+    return replace(report, hints=await load_hints(context, query))
 
 
-async def _hints(context: ToolContext, query: Question) -> Hints:
+async def load_hints(context: ToolContext, query: Question) -> Hints:
+    """Return hints on a report's filters, in a transaction of their own."""
     async with context.transaction() as connection:
         return await find_hints(connection, context.space_id, query.filters)
 

@@ -5,15 +5,13 @@ from typing import Any
 
 from headwater.assistants.mcp.context import ToolContext
 from headwater.assistants.mcp.descriptions import describe_space
-from headwater.assistants.mcp.periods import written
+from headwater.assistants.mcp.periods import WORDS, written
 from headwater.assistants.mcp.tool import ID, Arguments, Tool
 from headwater.events.accepted import CUSTOM_NAMES
-from headwater.http.inputs.fields import text_up_to
 from headwater.http.inputs.parameters import JsonInput
-from headwater.http.inputs.period_words import LONGEST_WORDS, UNREADABLE, DateSpan, read_dates
+from headwater.http.inputs.period_words import UNREADABLE, DateSpan, read_dates
 from headwater.http.openapi import TEXT, TEXT_OR_NULL, object_schema
 
-_WORDS = text_up_to(LONGEST_WORDS, rule="must be a string.", length_rule=UNREADABLE)
 _LABELS = {"type": "object", "additionalProperties": TEXT}
 
 
@@ -22,18 +20,16 @@ async def _get_space(context: ToolContext, _: Arguments) -> Any:
 
 
 async def _list_custom_events(context: ToolContext, _: Arguments) -> Any:
-    async with context.transaction() as connection:
-        labels = (await context.space(connection)).event_labels
+    labels = (await context.load_space()).event_labels
     custom_events = [{"name": name, "label": labels[name]} for name in CUSTOM_NAMES if name in labels]
     return {"custom_events": custom_events, "unnamed": len(CUSTOM_NAMES) - len(custom_events)}
 
 
 async def _resolve_date_range(context: ToolContext, arguments: Arguments) -> Any:
-    async with context.transaction() as connection:
-        space = await context.space(connection)
+    space = await context.load_space()
     today = datetime.now(UTC).astimezone(space.zone).date()
     query = JsonInput(arguments)
-    range_ = query.read("words", _WORDS.then(lambda words: _read_both(words, today)), arguments["words"])
+    range_ = query.read("words", WORDS.then(lambda words: _read_both(words, today)), arguments["words"])
     query.finish()
     assert range_ is not None
     dates, before = range_

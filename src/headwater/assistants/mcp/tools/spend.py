@@ -12,16 +12,11 @@ import msgspec
 from msgspec import to_builtins
 from msgspec.structs import asdict, replace
 
-from headwater.assistants.mcp.confirmation import (
-    CONFIRM,
-    PREVIEW,
-    check_confirmation,
-    preview,
-    read_confirmation,
-)
+from headwater.assistants.mcp.confirmation import CONFIRM, PREVIEW, find_preview, read_confirmation
 from headwater.assistants.mcp.context import ToolContext
 from headwater.assistants.mcp.schemas import Schema
 from headwater.assistants.mcp.tool import Arguments, Tool, as_in, describe_arguments
+from headwater.assistants.mcp.tools.reports import load_hints
 from headwater.http.answers import Message, inline_schema
 from headwater.http.errors import MAX_FAULTS, Invalid, shorten
 from headwater.http.inputs.fields import one_of
@@ -31,7 +26,6 @@ from headwater.reports.changes.answers import CHANGES_SINCE, spend_changes_answe
 from headwater.reports.changes.change import ChangeQuery
 from headwater.reports.changes.spend import query_spend_changes
 from headwater.reports.engine.report_reader import CONNECTION_SECONDS
-from headwater.reports.hints import find_hints
 from headwater.reports.questions.cohorts import LIMIT, CohortReport, load_cohorts, read_cohort_query
 from headwater.reports.questions.cohorts import PARAMETERS as COHORT_PARAMETERS
 from headwater.reports.questions.platform_comparison import PARAMETERS as COMPARISON_PARAMETERS
@@ -74,8 +68,7 @@ _ANSWER: Schema = {
 
 
 async def _query(context: ToolContext, arguments: Arguments) -> Any:
-    async with context.transaction() as connection:
-        space = await context.space(connection)
+    space = await context.load_space()
     query = JsonInput(arguments)
     if COHORTS.read(query):
         return await _query_cohorts(context, space, arguments)
@@ -85,8 +78,7 @@ async def _query(context: ToolContext, arguments: Arguments) -> Any:
     spend_query = read_spend_query(query, space, datetime.now(UTC))
     async with context.transaction(CONNECTION_SECONDS) as connection:
         report = await load_spend(connection, context.space_id, spend_query)
-    async with context.transaction() as connection:
-        answer = replace(report, hints=await find_hints(connection, context.space_id, spend_query.filters))
+    answer = replace(report, hints=await load_hints(context, spend_query))
     if start is None:
         return answer
     question = ChangeQuery(spend_query, start)
@@ -102,9 +94,7 @@ async def _query_cohorts(context: ToolContext, space: Space, arguments: Argument
     cohort_query = read_cohort_query(query, space, datetime.now(UTC))
     async with context.transaction(CONNECTION_SECONDS) as connection:
         report = await load_cohorts(connection, context.space_id, cohort_query)
-    async with context.transaction() as connection:
-        hints = await find_hints(connection, context.space_id, cohort_query.filters)
-    return replace(report, hints=hints)
+    return replace(report, hints=await load_hints(context, cohort_query))
 
 
 async def _compare_platform(context: ToolContext, space: Space, arguments: Arguments) -> Any:
@@ -157,9 +147,8 @@ async def _delete(context: ToolContext, arguments: Arguments) -> Any:
         await require_platform(connection, await context.space(connection), choice)
         count = await count_spend(connection, context.space_id, choice)
         would_go = msgspec.to_builtins({**asdict(count), **choice.bound(context.space_id)})
-        if confirmation is None:
-            return preview(context, _DELETE, would_go)
-        check_confirmation(context, _DELETE, would_go, confirmation)
+        if (preview := find_preview(context, _DELETE, would_go, confirmation)) is not None:
+            return preview
         await delete_spend(connection, context.space_id, choice)
         await context.note(connection, _DELETE, AuditChange("spend", after={"rows": -count.rows}))
     return {"message": f"Rows deleted: {count.rows}."}
