@@ -69,9 +69,7 @@ def _sealing_key(stage: Stage, url: str) -> bytes:
 
 async def _drain(url: str, space_id: int, platform: FakePlatform, key: bytes, *, fill: bool = True) -> None:
     """Send due deliveries. Without `fill`, only create the destination."""
-    database = Database(url)
-    await database.open()
-    try:
+    async with Database(url) as database:
         if not fill:
             _destination(url, space_id, key)
             return
@@ -81,8 +79,6 @@ async def _drain(url: str, space_id: int, platform: FakePlatform, key: bytes, *,
                 await open_clock(database),
             )  # fmt: skip
             await Forwarder(tools, asyncio.Event()).drain()
-    finally:
-        await database.close()
 
 
 def _destination(url: str, space_id: int, key: bytes) -> None:

@@ -108,9 +108,7 @@ def _print_pull(print_line: Callable[..., None], url: str, spaces: list[int], bo
 
 async def _pull(url: str, spaces: list[int], sender: PretendSender) -> int:
     """Connect an account in each Space, or make the stored connections due, and pull."""
-    database = Database(url)
-    await database.open()
-    try:
+    async with Database(url) as database:
         await _connect(database, spaces)
         services = PullServices(
             database=database,
@@ -127,8 +125,6 @@ async def _pull(url: str, spaces: list[int], sender: PretendSender) -> int:
             row = await cursor.fetchone()
         assert row is not None
         return row[0]
-    finally:
-        await database.close()
 
 
 async def _connect(database: Database, spaces: list[int]) -> None:

@@ -36,7 +36,7 @@ from headwater.assistants.oauth.client_metadata import HostedClients
 from headwater.assistants.oauth.consent_page import authorize_routes
 from headwater.assistants.oauth.routes import oauth_routes
 from headwater.attribution.paths.cache import MEGABYTE, cache
-from headwater.base.background import BackgroundTask
+from headwater.base.background import BackgroundTask, repeat_to_the_end
 from headwater.base.egress.client import Egress
 from headwater.base.settings import Settings
 from headwater.base.storage import open_storage
@@ -54,11 +54,13 @@ from headwater.exports.downloads import DOWNLOAD_ROUTES
 from headwater.forwarding.deliveries.metrics import delivery_gauges
 from headwater.forwarding.platforms import origins as forwarding_origins
 from headwater.front import Front
-from headwater.http.answer_counts import keep_publishing
+from headwater.http.answer_counts import SECONDS as COUNT_SECONDS
+from headwater.http.answer_counts import publish_answers
 from headwater.http.compression import COMPRESSED
 from headwater.http.errors import NotAllowed, Problem, Unavailable, make_problem
 from headwater.http.health import READY_SECONDS, health_routes, healthz, read_backlog
-from headwater.http.refusal_log import keep_logging
+from headwater.http.refusal_log import SECONDS as LOG_SECONDS
+from headwater.http.refusal_log import log_repeated
 from headwater.http.shared import Shared
 from headwater.intake.ga4.endpoint import ga4_endpoints
 from headwater.intake.inbox.inbox import Inbox
@@ -106,32 +108,26 @@ class Headwater(Struct, frozen=True):
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
-        """Open connections and begin committing; on leaving, finish accepted work."""
-        await self.services.database.open()
-        self.access.start()
-        self.services.keys.uses.start()
-        self.sites.refusals.start()
-        self.ignored.start()
-        self.inbox.start()
-        self.hits.start()
-        counting, logging = BackgroundTask(keep_publishing), BackgroundTask(keep_logging)
-        counting.start()
-        logging.start()
-        try:
-            yield
-        finally:
-            await counting.stop()
-            await logging.stop()
-            await self.hits.stop()
-            await self.inbox.stop()
-            await self.access.stop()
-            await self.services.keys.uses.stop()
-            await self.sites.refusals.stop()
-            await self.ignored.stop()
-            await self.services.egress.close()
-            await self.services.public_egress.close()
-            await self.services.providers.close()
-            await self.services.database.close()
+        """Open connections and begin committing; on leaving, finish accepted work in the opposite order."""
+        tasks = (
+            self.access,
+            self.services.keys.uses,
+            self.sites.refusals,
+            self.ignored,
+            self.inbox,
+            self.hits,
+            BackgroundTask(repeat_to_the_end(publish_answers, COUNT_SECONDS)),
+            BackgroundTask(repeat_to_the_end(log_repeated, LOG_SECONDS)),
+        )
+        shared = self.services
+        async with shared.database, shared.egress, shared.public_egress, shared.providers.egress:
+            for task in tasks:
+                task.start()
+            try:
+                yield
+            finally:
+                for task in reversed(tasks):
+                    await task.stop()
 
 
 def create_app(

@@ -49,16 +49,12 @@ class Evaluator:
 
     def evaluate(self, *moments: datetime, is_immediate: bool = True) -> list[AlertStep]:
         async def run() -> list[AlertStep]:
-            database = self._database(self._url, 2)
-            await database.open()
-            try:
+            async with self._database(self._url, 2) as database:
                 watch = AlertWatch(database, self._notify, at_once=is_immediate)
                 steps: list[AlertStep] = []
                 for moment in moments:
                     steps += await watch.look(self._space_id, moment)
                 return steps
-            finally:
-                await database.close()
 
         return self._accounts.run(lambda _: run())
 

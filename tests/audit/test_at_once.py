@@ -37,15 +37,11 @@ async def rename(database: Database, space_id: int, number: int) -> None:
 
 def test_it_works(database_url: str, space_id: int) -> None:
     async def run() -> None:
-        database = Database(database_url, ACTIONS)
-        await database.open()
-        try:
+        async with Database(database_url, ACTIONS) as database:
             with serving(space_id):
                 await asyncio.gather(*(rename(database, space_id, number) for number in range(ACTIONS)))
                 async with database.connection() as connection:
                     entries = await list_entries(connection, space_id, AuditSearch(), ACTIONS + 1)
-        finally:
-            await database.close()
         assert {entry.action: [*map(value_after, entry.changes)] for entry in entries} == {
             f"action {number}": [f"name {number}"] * 2 for number in range(ACTIONS)
         }

@@ -95,12 +95,8 @@ async def otlp_collector(*statuses: int) -> AsyncGenerator[Collector]:
 
 @asynccontextmanager
 async def open_database(url: str) -> AsyncGenerator[Database]:
-    database = Database(url, 2)
-    await database.open()
-    try:
+    async with Database(url, 2) as database:
         yield database
-    finally:
-        await database.close()
 
 
 @asynccontextmanager

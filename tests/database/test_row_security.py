@@ -41,12 +41,8 @@ def run(database_url: str, work: Callable[[Database], Awaitable[None]], size: in
     """Run `work` with a pool of one connection."""
 
     async def main() -> None:
-        database = Database(database_url, size)
-        await database.open()
-        try:
+        async with Database(database_url, size) as database:
             await work(database)
-        finally:
-            await database.close()
 
     asyncio.run(main())
 

@@ -289,7 +289,7 @@ class OpenForwarder:
     async def __aenter__(self) -> Forwarder:
         sending = self._sending
         self._database = Database(sending.database_url)
-        await self._database.open()
+        await self._database.__aenter__()
         self._egress = Egress(["127.0.0.1"], seconds=sending.seconds)
         keep_token = make_token_keeper(self._database.transaction, sending.key)
         client = PlatformClient(self._egress, keep_token)
@@ -301,7 +301,7 @@ class OpenForwarder:
 
     async def __aexit__(self, *_: object) -> None:
         await self._egress.close()
-        await self._database.close()
+        await self._database.__aexit__()
 
 
 def ids_sent(bodies: Sequence[Mapping[str, Any]]) -> list[list[str]]:

@@ -163,13 +163,10 @@ class Shop:
         yield from self._exports()
 
     async def _watch(self) -> None:
-        database = Database(self.house.url, 2)
-        await database.open()
-
         async def ignore(*_: object) -> None:
             pass
 
-        try:
+        async with Database(self.house.url, 2) as database:
             now = datetime.now(UTC)
             async with database.transaction() as connection:
                 space = await fetch_space(connection, self.space_id)
@@ -182,8 +179,6 @@ class Shop:
                 await check_quality(connection, space, EVER)
             async with database.transaction(PATIENCE_SECONDS) as connection:
                 await make_notice(connection, space, MAIL, now)
-        finally:
-            await database.close()
 
     def _exports(self) -> Iterator[str]:
         """Yield exports that are not completed."""

@@ -49,12 +49,8 @@ async def sleep_twice(database: Database) -> None:
 
 def run(database_url: str, work: Callable[[Database], object]) -> None:
     async def run_with_database() -> None:
-        database = Database(database_url)
-        await database.open()
-        try:
+        async with Database(database_url) as database:
             await work(database)  # type: ignore[misc]
-        finally:
-            await database.close()
 
     asyncio.run(run_with_database())
 

@@ -78,11 +78,11 @@ class Engine:
 def open_engine(database_url: str) -> Iterator[Engine]:
     with asyncio.Runner() as runner:
         database = Database(database_url)
-        runner.run(database.open())
+        runner.run(database.__aenter__())
         try:
             yield Engine(runner, database)
         finally:
-            runner.run(database.close())
+            runner.run(database.__aexit__())
 
 
 @dataclass

@@ -72,17 +72,13 @@ def test_the_watcher(
         served_ids.append(space_id)
 
     async def run() -> list[tuple[str, str]]:
-        database = Database(database_url, 2)
-        await database.open()
-        try:
+        async with Database(database_url, 2) as database:
             watcher = Watcher(database, [WatcherDuty("alerts", find, attend)], asyncio.Event())
             await watcher.work(datetime.now(UTC))
             failures = problems(connection, ill)
             while ill not in served_ids:
                 await watcher.work(datetime.now(UTC))
             return failures
-        finally:
-            await database.close()
 
     failures = Accounts(database_url).run(lambda _: run())
     assert failures == [("alerts", fault.__name__)]

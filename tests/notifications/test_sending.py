@@ -100,13 +100,8 @@ class Post:
         values = {"smtp_url": self.mailbox.url(), "mail_from": "alerts@example.com", **settings}
 
         async def run() -> Any:
-            database = Database(self.url, 2)
-            await database.open()
-            try:
-                async with Egress(["127.0.0.1"]) as egress:
-                    return await work(database, Outlet(Settings(**values), egress, KEY, BASE))
-            finally:
-                await database.close()
+            async with Database(self.url, 2) as database, Egress(["127.0.0.1"]) as egress:
+                return await work(database, Outlet(Settings(**values), egress, KEY, BASE))
 
         return asyncio.run(run())
 

@@ -62,11 +62,8 @@ def test_it_lingers_without_work(
         async def attend(_: int, __: datetime) -> None:
             """Never runs."""
 
-        await database.open()
-        try:
+        async with database:
             await Watcher(database, [WatcherDuty("tests", find, attend)], stopping, linger).run()
-        finally:
-            await database.close()
 
     asyncio.run(watch())
     assert len(times) == polls

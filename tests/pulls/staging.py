@@ -136,9 +136,5 @@ class Pulls:
         return asyncio.run(self._with_database(work))
 
     async def _with_database(self, work: Callable[[Database], Awaitable[Any]]) -> Any:
-        database = Database(self.database_url)
-        await database.open()
-        try:
+        async with Database(self.database_url) as database:
             return await work(database)
-        finally:
-            await database.close()

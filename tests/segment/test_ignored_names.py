@@ -18,9 +18,7 @@ def test_it_works(database_url: str, space_id: int, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(ignored, "MOST_COUNTS", 4)
 
     async def count() -> dict[str, int]:
-        database = Database(database_url, 1)
-        await database.open()
-        try:
+        async with Database(database_url, 1) as database:
             names = IgnoredNames(database)
             for written_together in ("abcdefaf", "f"):
                 for name in written_together:
@@ -28,7 +26,5 @@ def test_it_works(database_url: str, space_id: int, monkeypatch: pytest.MonkeyPa
                 await names.write()
             async with database.connection() as connection:
                 return {entry.name: entry.times for entry in await list_ignored(connection, space_id)}
-        finally:
-            await database.close()
 
     assert asyncio.run(count()) == {"a": 2, "b": 1, "c": 1, "d": 1, "f": 1}

@@ -84,12 +84,8 @@ def test_nothing_of_a_stranger_s_is_kept(site: Site, key: str) -> None:
 
 def run(database_url: str, work: Any) -> None:
     async def run_work() -> None:
-        database = Database(database_url)
-        await database.open()
-        try:
+        async with Database(database_url) as database:
             await work(RefusalNotes(database))
-        finally:
-            await database.close()
 
     asyncio.run(run_work())
 

@@ -56,15 +56,11 @@ def ask(database_url: str, key: str, *requests: Any, trusted_proxies: str = "127
     """Return the callers of some requests, all answered by one cache."""
 
     async def main() -> list[Caller]:
-        database = Database(database_url, size=1)
-        await database.open()
-        try:
+        async with Database(database_url, size=1) as database:
             keys = KeyCache(database, 1.0, (ip_network(trusted_proxies),))
             callers = [await keys.caller(f"Bearer {key}".encode(), request) for request in requests]
             await keys.uses.stop()
             return callers
-        finally:
-            await database.close()
 
     return asyncio.run(main())
 

@@ -37,12 +37,8 @@ def key_id(connection: psycopg.Connection, space_id: int, make_key: Callable[...
 
 def run(url: str, use: Callable[[Database], Awaitable[None]]) -> None:
     async def main() -> None:
-        database = Database(url, size=1)
-        await database.open()
-        try:
+        async with Database(url, size=1) as database:
             await use(database)
-        finally:
-            await database.close()
 
     asyncio.run(main())
 

@@ -69,12 +69,8 @@ class AutomaticSpace:
         """Run the watcher's task, and return the names of all models, newest first."""
 
         async def run() -> None:
-            database = Database(self._url, 1)
-            await database.open()
-            try:
+            async with Database(self._url, 1) as database:
                 await AutomaticTrainer(database).run(self.stage.space_id, moment)
-            finally:
-                await database.close()
 
         asyncio.run(run())
         return [model.name for model in self.models()]

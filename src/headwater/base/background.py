@@ -21,6 +21,20 @@ def repeat(work: Work, pause: float) -> Work:
     return run
 
 
+def repeat_to_the_end(work: Callable[[], None], pause: float) -> Work:
+    """Return a coroutine that works after each pause of so many seconds, and once more when cancelled."""
+
+    async def run() -> None:
+        try:
+            while True:
+                await asyncio.sleep(pause)
+                work()
+        finally:
+            work()
+
+    return run
+
+
 class BackgroundTask:
     """A coroutine that runs until stopped."""
 

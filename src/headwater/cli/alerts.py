@@ -99,17 +99,13 @@ async def list_targets(settings: Settings, arguments: Namespace) -> Output:
 @prints
 async def test_channel(settings: Settings, arguments: Namespace) -> Row:
     key = load_encryption_key(settings)
-    database = Database(database_url(settings), 1)
-    await database.open()
-    try:
+    async with Database(database_url(settings), 1) as database:
         async with database.transaction() as connection:
             space = await fetch_space(connection, arguments.space)
             base_url = await fetch_base_url(connection, settings)
         async with Egress(settings.notify_hosts) as egress:
             outlet = Outlet(settings, egress, key, base_url)
             result = await try_channel(database, outlet, space, arguments.channel_id)
-    finally:
-        await database.close()
     if result.error is not None:
         raise Failure(result.error)
     return {"channel": arguments.channel_id, "sent": True}

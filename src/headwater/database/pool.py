@@ -12,7 +12,7 @@ import socket
 import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
-from typing import Any
+from typing import Any, Self
 
 from psycopg import AsyncConnection, InterfaceError, OperationalError
 from psycopg.errors import IdleInTransactionSessionTimeout, ReadOnlySqlTransaction
@@ -117,6 +117,8 @@ async def _end_abandoned(connection: AsyncConnection) -> None:
 
 
 class Database:
+    """A pool of connections, open during its block."""
+
     def __init__(self, url: str, size: int = POOL_SIZE) -> None:
         self.url = url
         self._pool = AsyncConnectionPool[PooledConnection](
@@ -134,10 +136,11 @@ class Database:
         )
         self._heavy_places = asyncio.Semaphore(HEAVY_PLACES)
 
-    async def open(self) -> None:
+    async def __aenter__(self) -> Self:
         await self._pool.open()
+        return self
 
-    async def close(self) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self._pool.close(timeout=2)
 
     @asynccontextmanager

@@ -57,13 +57,9 @@ def find_alerts(settings: Settings, space: Space) -> None:
 
 
 async def _find_alerts(settings: Settings, space: Space) -> None:
-    database = Database(database_url(settings), 2)
-    await database.open()
-    try:
+    async with Database(database_url(settings), 2) as database:
         async with database.connection() as connection:
             await watches.hasten(connection, space.id)
         hours = HISTORY // timedelta(hours=1) + 1
         watch = AlertWatch(database, announce_alerts, most_hours=hours, at_once=True)
         await watch.look(space.id, datetime.now(UTC))
-    finally:
-        await database.close()

@@ -14,12 +14,8 @@ from headwater.spaces.models import Space
 
 async def train_sample_model(settings: Settings, space: Space, current_time: datetime) -> None:
     """Train the first automatic model without waiting for the night."""
-    database = Database(database_url(settings), 1)
-    await database.open()
-    try:
+    async with Database(database_url(settings), 1) as database:
         async with database.transaction() as connection:
             current = await find_current(connection, space.id, PURCHASE)
         if current is None:
             await train_automatic_model(database, space, PURCHASE, current_time)
-    finally:
-        await database.close()

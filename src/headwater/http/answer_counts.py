@@ -6,8 +6,6 @@ second.
 
 from __future__ import annotations
 
-import asyncio
-
 from headwater.base.telemetry.counters import make_counter
 from headwater.http.openapi import PROBLEMS
 
@@ -28,13 +26,3 @@ def publish_answers() -> None:
         if number:
             _uncounted[status] -= number
             answers.labels(str(status)).inc(number)
-
-
-async def keep_publishing() -> None:
-    """Publish once a second, and at the end."""
-    try:
-        while True:
-            await asyncio.sleep(SECONDS)
-            publish_answers()
-    finally:
-        publish_answers()

@@ -4,7 +4,6 @@ in a minute, and then how many more there were. So an attack is visible, and fil
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import secrets
 
@@ -42,16 +41,6 @@ def log_repeated() -> None:
     for kind, number in counts:
         if number:
             log.warning("refused_again", **dict(kind), count=number)
-
-
-async def keep_logging() -> None:
-    """Log repeated refusals once a minute, and at the end."""
-    try:
-        while True:
-            await asyncio.sleep(SECONDS)
-            log_repeated()
-    finally:
-        log_repeated()
 
 
 def disguise(text: str) -> str:

@@ -66,9 +66,5 @@ async def _serve(url: str, service: Service) -> None:
     stopping = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopping.set)
-    database = Database(url)
-    await database.open()
-    try:
+    async with Database(url) as database:
         await service(database, stopping)
-    finally:
-        await database.close()

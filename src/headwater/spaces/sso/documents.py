@@ -77,9 +77,6 @@ class ProviderDocuments:
                 raise
         return check(await self._load(metadata.jwks_uri, read_key_document, instead_of=keys))
 
-    async def close(self) -> None:
-        await self.egress.close()
-
     async def _load(self, url: str, read: Callable[[bytes], T], instead_of: T | None = None) -> T:
         async with self._locks[url]:
             entry = self._cache.get(url)
