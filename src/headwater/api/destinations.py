@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-
-from psycopg import AsyncConnection
+from functools import partial
 
 from headwater.endpoints.calls import Call
-from headwater.endpoints.operations import Handler, Operation, PathParameter
+from headwater.endpoints.operations import Operation, PathParameter, changes_row
 from headwater.forwarding.deliveries import changes
 from headwater.forwarding.deliveries.held_amounts import HeldAmountList, sum_held_amounts
 from headwater.forwarding.destinations import destinations, schemas
@@ -19,13 +17,10 @@ from headwater.forwarding.destinations.answers import (
     describe_platform,
 )
 from headwater.forwarding.destinations.destination_check import DestinationCheck, check_destination
-from headwater.forwarding.destinations.destinations import DestinationRow
 from headwater.forwarding.destinations.inputs import read_new
 from headwater.forwarding.platforms import registry
 from headwater.http.answers import Message
 from headwater.http.rate_limits import RateLimit
-
-StateChange = Callable[[AsyncConnection, int, int], Awaitable[DestinationRow]]
 
 
 async def list_platforms(_: Call) -> PlatformList:
@@ -77,17 +72,6 @@ async def delete_destination(call: Call) -> Message:
     return Message("Destination removed.")
 
 
-def changes_state(change: StateChange) -> Handler:
-
-    async def change_state(call: Call) -> DestinationAnswer:
-        destination_id = call.path_id("destination_id")
-        async with call.change() as connection:
-            destination = await change(connection, call.space_id, destination_id)
-        return describe_destination(destination)
-
-    return change_state
-
-
 async def test_destination(call: Call) -> DestinationCheck:
     """Send a test event in the platform's test mode, where it doesn't count."""
     destination_id = call.path_id("destination_id")
@@ -114,6 +98,7 @@ async def list_amounts(call: Call) -> HeldAmountList:
 DESTINATION_ID = PathParameter("destination_id", "The destination's id.", {"pattern": "^[0-9]{1,18}$"})
 LISTING = RateLimit("list_destinations", 30)
 CHANGING = RateLimit("change_destination", 60)
+_change = partial(changes_row, DESTINATION_ID.name, describe=describe_destination)
 
 OPERATIONS = (
     Operation(
@@ -207,7 +192,7 @@ OPERATIONS = (
         answer=DestinationAnswer,
         errors=[404],
         changes=("destination",),
-        handler=changes_state(destinations.pause_destination),
+        handler=_change(destinations.pause_destination),
     ),
     Operation(
         id="resume_destination",
@@ -222,7 +207,7 @@ OPERATIONS = (
         answer=DestinationAnswer,
         errors=[404],
         changes=("destination",),
-        handler=changes_state(destinations.resume_destination),
+        handler=_change(destinations.resume_destination),
     ),
     Operation(
         id="list_destination_amounts",

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Protocol, TypeVar
 
+from msgspec import Struct
 from msgspec.structs import replace
 from psycopg import AsyncConnection
 from starlette.responses import Response
@@ -63,6 +64,7 @@ CSV = "text/csv"
 
 Q = TypeVar("Q", bound=Question)
 R = TypeVar("R")
+S = TypeVar("S", bound=Struct)
 Q_co = TypeVar("Q_co", bound=Question, covariant=True)
 Loader = Callable[[AsyncConnection, int, Q], Awaitable[R]]
 
@@ -73,30 +75,26 @@ class Reader(Protocol[Q_co]):
 
 async def get_report(call: Call) -> Report | Response:
     """Sum events and their credit by group. With `Accept: text/csv`, the columns and rows as CSV."""
-    _, report, hints = await _load(call, read_report_query, load_report)
-    return _csv_response(report_csv(report)) if _wants_csv(call) else replace(report, hints=hints)
+    return await _answer(call, read_report_query, load_report, report_csv)
 
 
 async def get_paths(call: Call) -> PathReport | Response:
     """Count paths to events: sequences of sources or channels. With `Accept: text/csv`, the listed paths as
     CSV.
     """
-    _, report, hints = await _load(call, read_paths_query, load_paths)
-    return _csv_response(paths_csv(report)) if _wants_csv(call) else replace(report, hints=hints)
+    return await _answer(call, read_paths_query, load_paths, paths_csv)
 
 
 async def get_spend_report(call: Call) -> AdSpendReport | Response:
     """Compare ad spend with its results, by group. With `Accept: text/csv`, the rows as CSV."""
-    _, report, hints = await _load(call, read_spend_query, load_spend)
-    return _csv_response(spend_csv(report)) if _wants_csv(call) else replace(report, hints=hints)
+    return await _answer(call, read_spend_query, load_spend, spend_csv)
 
 
 async def get_platform_comparison(call: Call) -> PlatformComparison | Response:
     """Compare an ad platform's own figures with ours, step by step. With `Accept: text/csv`, one line per
     step as CSV.
     """
-    _, report, hints = await _load(call, read_comparison_query, load_comparison)
-    return _csv_response(comparison_csv(report)) if _wants_csv(call) else replace(report, hints=hints)
+    return await _answer(call, read_comparison_query, load_comparison, comparison_csv)
 
 
 async def get_spend_changes(call: Call) -> SpendReportChanges | Response:
@@ -111,8 +109,7 @@ async def get_cohorts(call: Call) -> CohortReport | Response:
     """Follow customers from the month of their first order: their value by month, source or another group,
     and the payback of their cost. With `Accept: text/csv`, one line per cohort and later month.
     """
-    _, report, hints = await _load(call, read_cohort_query, load_cohorts)
-    return _csv_response(cohorts_csv(report)) if _wants_csv(call) else replace(report, hints=hints)
+    return await _answer(call, read_cohort_query, load_cohorts, cohorts_csv)
 
 
 async def get_changes(call: Call) -> ReportChanges | Response:
@@ -132,6 +129,14 @@ async def list_credits(call: Call) -> CreditPage | Response:
     if _wants_csv(call):
         return _csv_response(credits_csv(page))
     return answer_credits(query, page, call.page_link(cursors), hints)
+
+
+async def _answer(
+    call: Call, read_query: Reader[Q], load: Loader[Q, S], write_csv: Callable[[S], bytes]
+) -> S | Response:
+    """Return a report with hints on its filters, or as CSV."""
+    _, report, hints = await _load(call, read_query, load)
+    return _csv_response(write_csv(report)) if _wants_csv(call) else replace(report, hints=hints)
 
 
 async def _load(call: Call, read_query: Reader[Q], load: Loader[Q, R]) -> tuple[Q, R, Hints]:

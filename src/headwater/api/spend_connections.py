@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-
-from psycopg import AsyncConnection
+from functools import partial
 
 from headwater.database.jobs.due_tasks import AccountKey
 from headwater.endpoints.calls import Call
-from headwater.endpoints.operations import Handler, Operation, PathParameter
+from headwater.endpoints.operations import Operation, PathParameter, changes_row
 from headwater.forwarding.destinations.destinations import lend_secrets
 from headwater.http.answers import Message
 from headwater.http.rate_limits import RateLimit
@@ -21,7 +19,6 @@ from headwater.spend.connections.answers import (
     describe_platform,
 )
 from headwater.spend.connections.check import SealedConnections, SpendConnectionCheck, check_connection
-from headwater.spend.connections.connections import ConnectionRow
 from headwater.spend.connections.inputs import (
     BODY_OF_CHANGE,
     describe_creation,
@@ -30,8 +27,6 @@ from headwater.spend.connections.inputs import (
 )
 from headwater.spend.platforms.origins import find_urls
 from headwater.spend.platforms.registry import PLATFORMS
-
-Action = Callable[[AsyncConnection, int, int], Awaitable[ConnectionRow]]
 
 
 async def list_spend_platforms(_: Call) -> SpendPlatformList:
@@ -86,17 +81,6 @@ async def delete_connection(call: Call) -> Message:
     return Message("Connection deleted.")
 
 
-def acts(action: Action) -> Handler:
-
-    async def act(call: Call) -> SpendConnectionAnswer:
-        connection_id = call.path_id("connection_id")
-        async with call.change() as connection:
-            row = await action(connection, call.space_id, connection_id)
-        return describe_connection(row)
-
-    return act
-
-
 async def check(call: Call) -> SpendConnectionCheck:
     """Ask the platform for the account and for its spend yesterday and today. Nothing is stored."""
     shared = call.services
@@ -110,6 +94,7 @@ async def check(call: Call) -> SpendConnectionCheck:
 CONNECTION_ID = PathParameter("connection_id", "The connection's id.", {"pattern": "^[0-9]{1,18}$"})
 LISTING = RateLimit("list_spend_connections", 30)
 CHANGING = RateLimit("change_spend_connection", 60)
+_change = partial(changes_row, CONNECTION_ID.name, describe=describe_connection)
 
 OPERATIONS = (
     Operation(
@@ -203,7 +188,7 @@ OPERATIONS = (
         answer=SpendConnectionAnswer,
         errors=[404],
         changes=("spend_connection",),
-        handler=acts(connections.pause_connection),
+        handler=_change(connections.pause_connection),
     ),
     Operation(
         id="resume_spend_connection",
@@ -218,7 +203,7 @@ OPERATIONS = (
         answer=SpendConnectionAnswer,
         errors=[404],
         changes=("spend_connection",),
-        handler=acts(connections.resume_connection),
+        handler=_change(connections.resume_connection),
     ),
     Operation(
         id="pull_spend_connection",
@@ -232,7 +217,7 @@ OPERATIONS = (
         path_parameters=[CONNECTION_ID],
         answer=SpendConnectionAnswer,
         errors=[404],
-        handler=acts(connections.pull_connection),
+        handler=_change(connections.pull_connection),
     ),
     Operation(
         id="check_spend_connection",

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-
-from psycopg import AsyncConnection
+from functools import partial
 
 from headwater.database.jobs.due_tasks import AccountKey
 from headwater.endpoints.calls import Call
-from headwater.endpoints.operations import Handler, Operation, PathParameter
+from headwater.endpoints.operations import Handler, Operation, PathParameter, changes_row
 from headwater.http.answers import Message
 from headwater.http.inputs.path_parameters import INTEGER_ID
 from headwater.http.rate_limits import RateLimit
@@ -20,10 +18,7 @@ from headwater.intake.watched.answers import (
     WatchedFileList,
     describe_watched_file,
 )
-from headwater.intake.watched.watched_files import WatchedFileRow
 from headwater.spaces.keys import Scope
-
-StateChange = Callable[[AsyncConnection, int, int], Awaitable[WatchedFileRow]]
 
 _SCOPES: dict[str, Scope] = {
     "events": "events:write",
@@ -87,17 +82,6 @@ async def delete_watched_file(call: Call) -> Message:
     return Message("Watched file removed.")
 
 
-def changes_state(change: StateChange) -> Handler:
-
-    async def change_state(call: Call) -> WatchedFileAnswer:
-        watched_file_id = call.path_id("watched_file_id")
-        async with call.change() as connection:
-            row = await change(connection, call.space_id, watched_file_id)
-        return describe_watched_file(row)
-
-    return change_state
-
-
 def _allows_files(call: Call) -> bool:
     return call.services.settings.watched_dir is not None
 
@@ -105,9 +89,10 @@ def _allows_files(call: Call) -> bool:
 WATCHED_FILE_ID = PathParameter("watched_file_id", "The watched file's id.", INTEGER_ID)
 LISTING = RateLimit("list_watched_files", 30)
 CHANGING = RateLimit("change_watched_file", 30)
+_change = partial(changes_row, WATCHED_FILE_ID.name, describe=describe_watched_file)
 
 
-def _state_operation(verb: str, summary: str, description: str, change: StateChange) -> Operation:
+def _state_operation(verb: str, summary: str, description: str, handler: Handler) -> Operation:
     return Operation(
         id=f"{verb}_watched_file",
         method="POST",
@@ -121,7 +106,7 @@ def _state_operation(verb: str, summary: str, description: str, change: StateCha
         answer=WatchedFileAnswer,
         errors=[404],
         changes=("watched_file",),
-        handler=changes_state(change),
+        handler=handler,
     )
 
 
@@ -197,18 +182,18 @@ OPERATIONS = (
         "pause",
         "Pause a watched file",
         "Stop fetching. A fetch under way imports nothing.",
-        watched_files.pause_watched_file,
+        _change(watched_files.pause_watched_file),
     ),
     _state_operation(
         "resume",
         "Resume a watched file",
         "Fetch again, now, after a pause or a hold.",
-        watched_files.resume_watched_file,
+        _change(watched_files.resume_watched_file),
     ),
     _state_operation(
         "fetch",
         "Fetch a watched file now",
         "Fetch an active file now instead of at its next turn.",
-        watched_files.fetch_file_now,
+        _change(watched_files.fetch_file_now),
     ),
 )

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from inspect import cleandoc
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from msgspec import Struct
+from psycopg import AsyncConnection
 from starlette.responses import Response
 
 from headwater.endpoints.calls import Call
@@ -19,6 +20,7 @@ from headwater.http.rate_limits import RateLimit
 from headwater.spaces.audit.kinds import Kind
 from headwater.spaces.keys import Scope
 
+Row = TypeVar("Row")
 Schema = dict[str, Any]
 Method = Literal["DELETE", "GET", "PATCH", "POST", "PUT"]
 Answer = Struct | bytes | str
@@ -84,6 +86,22 @@ class Operation:
     def error_statuses(self) -> list[int]:
         body_errors = ERRORS_OF_BODIES if self.body is not None else ()
         return sorted({*ERRORS_OF_ALL, *body_errors, *self.errors})
+
+
+def changes_row(
+    id_name: str,
+    change: Callable[[AsyncConnection, int, int], Awaitable[Row]],
+    describe: Callable[[Row], Struct],
+) -> Handler:
+    """Return a handler that changes the row with the id in the path, and describes it."""
+
+    async def change_row(call: Call) -> Struct:
+        row_id = call.path_id(id_name)
+        async with call.change() as connection:
+            row = await change(connection, call.space_id, row_id)
+        return describe(row)
+
+    return change_row
 
 
 def limits_by_bucket(limits: Iterable[RateLimit]) -> Mapping[str, RateLimit]:

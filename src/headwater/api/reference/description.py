@@ -141,7 +141,7 @@ def _describe(method: str, path: str, operation: Schema, parts: Schema) -> tuple
         ],
         body=_members(schema, parts),
         body_about=schema.get("description") or body.get("description", ""),
-        answers=[(status, _meaning(answer, parts)) for status, answer in operation["responses"].items()],
+        answers=[(status, _meaning(answer)) for status, answer in operation["responses"].items()],
         target=example.target(path) if example.path or "{" not in path else path,
         request=pretty(example.body),
         response=pretty(example.response),
@@ -149,8 +149,7 @@ def _describe(method: str, path: str, operation: Schema, parts: Schema) -> tuple
     )
 
 
-def _meaning(answer: Schema, parts: Schema) -> str:
-    del parts
+def _meaning(answer: Schema) -> str:
     return answer.get("description") or answer["$ref"].rpartition("/")[2]
 
 
