@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from argparse import Namespace
+from functools import partial
 
 from headwater.base.egress.client import Egress
 from headwater.base.settings import Settings
@@ -20,23 +20,19 @@ from headwater.operations.terminal.job_process import serve_jobs
 from headwater.operations.terminal.options import LEASH
 
 
-def forwarder(settings: Settings, arguments: Namespace) -> int:
+async def forward(settings: Settings, database: Database, stopping: asyncio.Event) -> None:
     """Send due deliveries until none has been due for some seconds."""
-
-    async def forward(database: Database, stopping: asyncio.Event) -> None:
-        key = load_encryption_key(settings)
-        async with Egress(list_operator_hosts(settings)) as egress:
-            tools = DeliveryServices(
-                database=database,
-                caller=PlatformClient(egress, make_token_keeper(database.transaction, key)),
-                platforms=PLATFORMS,
-                urls={name: find_url(settings, platform) for name, platform in PLATFORMS.items()},
-                sealing_key=key,
-                clock=await open_clock(database),
-            )
-            await Forwarder(tools, stopping).run()
-
-    return serve_jobs(settings, arguments, forward)
+    key = load_encryption_key(settings)
+    async with Egress(list_operator_hosts(settings)) as egress:
+        tools = DeliveryServices(
+            database=database,
+            caller=PlatformClient(egress, make_token_keeper(database.transaction, key)),
+            platforms=PLATFORMS,
+            urls={name: find_url(settings, platform) for name, platform in PLATFORMS.items()},
+            sealing_key=key,
+            clock=await open_clock(database),
+        )
+        await Forwarder(tools, stopping).run()
 
 
-command = Command(forwarder, LEASH)
+command = Command(partial(serve_jobs, forward), LEASH)

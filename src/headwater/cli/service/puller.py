@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from argparse import Namespace
+from functools import partial
 
 from headwater.base.egress.access_tokens import AccessTokens
 from headwater.base.egress.client import Egress
@@ -23,28 +23,24 @@ from headwater.spend.platforms.origins import find_urls, list_operator_hosts
 from headwater.spend.platforms.registry import PLATFORMS
 
 
-def puller(settings: Settings, arguments: Namespace) -> int:
+async def pull(settings: Settings, database: Database, stopping: asyncio.Event) -> None:
     """Run until nothing has been due for some seconds."""
-
-    async def pull(database: Database, stopping: asyncio.Event) -> None:
-        key = load_encryption_key(settings)
-        # Members choose the addresses of watched files, so the operator's hosts are not allowed there.
-        async with Egress(list_operator_hosts(settings)) as egress, Egress() as public:
-            services = PullServices(
-                database=database,
-                egress=egress,
-                tokens=AccessTokens(egress),
-                platforms=PLATFORMS,
-                urls=find_urls(settings),
-                sealing_key=key,
-                waits=Waits(asyncio.sleep),
-            )
-            file_services = FetchServices(
-                database, open_storage(settings), ContentSource(public, settings.watched_dir), key
-            )
-            await asyncio.gather(Puller(services, stopping).run(), FileFetcher(file_services, stopping).run())
-
-    return serve_jobs(settings, arguments, pull)
+    key = load_encryption_key(settings)
+    # Members choose the addresses of watched files, so the operator's hosts are not allowed there.
+    async with Egress(list_operator_hosts(settings)) as egress, Egress() as public:
+        services = PullServices(
+            database=database,
+            egress=egress,
+            tokens=AccessTokens(egress),
+            platforms=PLATFORMS,
+            urls=find_urls(settings),
+            sealing_key=key,
+            waits=Waits(asyncio.sleep),
+        )
+        file_services = FetchServices(
+            database, open_storage(settings), ContentSource(public, settings.watched_dir), key
+        )
+        await asyncio.gather(Puller(services, stopping).run(), FileFetcher(file_services, stopping).run())
 
 
-command = Command(puller, LEASH)
+command = Command(partial(serve_jobs, pull), LEASH)

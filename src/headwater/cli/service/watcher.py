@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-from argparse import Namespace
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from functools import partial
 from urllib.parse import urlsplit
 
 from headwater.alerts.notifications.sender import MessageSender, Outlet
@@ -31,28 +31,24 @@ NICENESS = 10
 """On few cores, alert checks wait instead of events and pages."""
 
 
-def watcher(settings: Settings, arguments: Namespace) -> int:
+async def watch(settings: Settings, database: Database, stopping: asyncio.Event) -> None:
     """Work until nothing has been due for some seconds."""
-
-    async def watch(database: Database, stopping: asyncio.Event) -> None:
-        key = load_encryption_key(settings)
-        async with database.connection() as connection:
-            base_url = await fetch_base_url(connection, settings)
-        async with Egress(settings.notify_hosts) as egress, _open_collectors(settings) as collectors:
-            sender = MessageSender(database, Outlet(settings, egress, key, base_url))
-            duties = [
-                alert_duty(database),
-                report_duty(database),
-                message_duty(sender),
-                WatcherDuty("trained_models", due_spaces.find, AutomaticTrainer(database).run),
-            ]
-            if settings.sends_audit:
-                audit = AuditSender(database, collectors)
-                duties.append(WatcherDuty("audit log", audit_spaces.find, audit.send_due))
-            await Watcher(database, duties, stopping).run()
-
     os.nice(NICENESS)
-    return serve_jobs(settings, arguments, watch)
+    key = load_encryption_key(settings)
+    async with database.connection() as connection:
+        base_url = await fetch_base_url(connection, settings)
+    async with Egress(settings.notify_hosts) as egress, _open_collectors(settings) as collectors:
+        sender = MessageSender(database, Outlet(settings, egress, key, base_url))
+        duties = [
+            alert_duty(database),
+            report_duty(database),
+            message_duty(sender),
+            WatcherDuty("trained_models", due_spaces.find, AutomaticTrainer(database).run),
+        ]
+        if settings.sends_audit:
+            audit = AuditSender(database, collectors)
+            duties.append(WatcherDuty("audit log", audit_spaces.find, audit.send_due))
+        await Watcher(database, duties, stopping).run()
 
 
 @asynccontextmanager
@@ -64,4 +60,4 @@ async def _open_collectors(settings: Settings) -> AsyncGenerator[Collectors]:
         yield Collectors(egress, server, url, dict(settings.audit_otlp_headers))
 
 
-command = Command(watcher, LEASH)
+command = Command(partial(serve_jobs, watch), LEASH)

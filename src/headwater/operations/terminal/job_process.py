@@ -26,11 +26,11 @@ from headwater.operations.terminal.connection import database_url, refuse_unfini
 Work = Callable[[Connection[Any], Storage, str], int]
 """Runs jobs until none waits, with a connection in autocommit, the file storage and the database's address.
 """
-Service = Callable[[Database, asyncio.Event], Awaitable[None]]
+Service = Callable[[Settings, Database, asyncio.Event], Awaitable[None]]
 """Runs until idle for some seconds, or until the event is set."""
 
 
-def work_on_jobs(settings: Settings, arguments: Namespace, work: Work) -> int:
+def work_on_jobs(work: Work, settings: Settings, arguments: Namespace) -> int:
     """Run jobs until none waits, or the process is stopped."""
     _begin(settings)
     stop_on_signals()
@@ -45,7 +45,7 @@ def work_on_jobs(settings: Settings, arguments: Namespace, work: Work) -> int:
     return 0
 
 
-def serve_jobs(settings: Settings, arguments: Namespace, service: Service) -> int:
+def serve_jobs(service: Service, settings: Settings, arguments: Namespace) -> int:
     """Run a service in an event loop, with its own database pool."""
     _begin(settings)
     leash.hold(arguments)
@@ -53,7 +53,7 @@ def serve_jobs(settings: Settings, arguments: Namespace, service: Service) -> in
     # The worker starts another while there is work.
     with suppress(*UNAVAILABLE), exported():
         refuse_unfinished(url)
-        asyncio.run(_serve(url, service))
+        asyncio.run(_serve(service, settings, url))
     return 0
 
 
@@ -62,9 +62,9 @@ def _begin(settings: Settings) -> None:
     logs.configure(settings.log_level, settings.log_format)
 
 
-async def _serve(url: str, service: Service) -> None:
+async def _serve(service: Service, settings: Settings, url: str) -> None:
     stopping = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopping.set)
     async with Database(url) as database:
-        await service(database, stopping)
+        await service(settings, database, stopping)
