@@ -12,8 +12,9 @@ from headwater.attribution.paths.upkeep import check_space, rebuild_space
 from headwater.base.settings import Settings
 from headwater.operations.terminal.command import CommandGroup, Option
 from headwater.operations.terminal.connection import autocommit_connection
+from headwater.operations.terminal.execution import prints
 from headwater.operations.terminal.options import JSON
-from headwater.operations.terminal.output import print_output
+from headwater.operations.terminal.output import Output, print_output
 from headwater.operations.terminal.values import row_id
 from headwater.spaces.spaces import list_space_ids
 
@@ -46,15 +47,15 @@ def check(settings: Settings, arguments: Namespace) -> int:
 
 
 @group.command("rebuild", "rebuild the data of reports from the events", SPACES, JSON)
-def rebuild(settings: Settings, arguments: Namespace) -> int:
+@prints
+def rebuild(settings: Settings, arguments: Namespace) -> Output:
     """Rebuild all segments; reports stay right meanwhile."""
     lines: list[dict[str, object]] = []
     with autocommit_connection(settings) as connection:
         for space_id in _spaces(connection, arguments):
             steps = sum(1 for _ in rebuild_space(connection, space_id))
             lines.append({"space_id": space_id, "steps": steps})
-    print_output(lines, as_json=arguments.json)
-    return 0
+    return lines
 
 
 def _spaces(connection: Connection[Any], arguments: Namespace) -> list[int]:

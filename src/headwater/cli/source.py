@@ -12,7 +12,7 @@ from headwater.operations.terminal.command import CommandGroup, Option
 from headwater.operations.terminal.connection import transaction
 from headwater.operations.terminal.execution import prints
 from headwater.operations.terminal.options import JSON, SPACE
-from headwater.operations.terminal.output import Output, print_output
+from headwater.operations.terminal.output import Output
 from headwater.sources.explanation import VisitExplanation, explain_visit
 from headwater.sources.outcomes import Source
 from headwater.spaces.reclassifications import list_reclassified_names
@@ -28,10 +28,9 @@ group = CommandGroup()
     Option("referrer", nargs="?", metavar="REFERRER", help="what led to it"),
     JSON,
 )
-def explain(_settings: Settings, arguments: Namespace) -> int:
-    visit = explain_visit(arguments.url, arguments.referrer)
-    print_output(_describe(visit), as_json=arguments.json)
-    return 0
+@prints
+def explain(_: Settings, arguments: Namespace) -> Output:
+    return _describe(explain_visit(arguments.url, arguments.referrer))
 
 
 @group.command("names", "list a Space's own names of sources", SPACE, JSON)

@@ -20,7 +20,7 @@ from headwater.operations.terminal.command import CommandGroup, Option
 from headwater.operations.terminal.connection import autocommit_connection, transaction
 from headwater.operations.terminal.execution import prints
 from headwater.operations.terminal.options import JSON, NAME, SPACE
-from headwater.operations.terminal.output import Noted, Output, Row, print_output
+from headwater.operations.terminal.output import Noted, Output, Row
 from headwater.operations.terminal.values import node_address, read_pairs
 from headwater.spaces import spaces
 from headwater.spaces.audit.entries import AuditChange
@@ -118,23 +118,23 @@ async def list_spaces(settings: Settings, arguments: Namespace) -> Output:
     DRY_RUN,
     JSON,
 )
-def move_space(settings: Settings, arguments: Namespace) -> int:
+@prints
+def move_space(settings: Settings, arguments: Namespace) -> Output:
     return _place(settings, arguments, arguments.node)
 
 
 @group.command("isolate", "give a Space a place of its own on its node of a cluster", SPACE, DRY_RUN, JSON)
-def isolate_space(settings: Settings, arguments: Namespace) -> int:
+@prints
+def isolate_space(settings: Settings, arguments: Namespace) -> Output:
     return _place(settings, arguments, None)
 
 
-def _place(settings: Settings, arguments: Namespace, address: tuple[str, int] | None) -> int:
+def _place(settings: Settings, arguments: Namespace, address: tuple[str, int] | None) -> Output:
     with autocommit_connection(settings) as connection:
         steps = moves.plan_steps(connection, arguments.space, address)
         for step in () if arguments.dry_run else steps:
             moves.take_step(connection, arguments.space, step)
-    rows = [{"step": step.step, "node": str(step.node), "neighbors": step.neighbors} for step in steps]
-    print_output(rows, as_json=arguments.json)
-    return 0
+    return [{"step": step.step, "node": str(step.node), "neighbors": step.neighbors} for step in steps]
 
 
 def _settings(space: Space) -> dict[str, Any]:

@@ -20,11 +20,11 @@ from headwater.intake.webhooks.models import ReadContext, Webhook, WebhookReques
 from headwater.intake.webhooks.settings_input import check_type, read_settings
 from headwater.operations.terminal.audited import change, note_change
 from headwater.operations.terminal.command import CommandGroup, Option
-from headwater.operations.terminal.connection import explain_failures, transaction
+from headwater.operations.terminal.connection import transaction
 from headwater.operations.terminal.encryption_key import load_encryption_key
 from headwater.operations.terminal.execution import prints
 from headwater.operations.terminal.options import JSON, NAME, SPACE
-from headwater.operations.terminal.output import Output, Row, print_output
+from headwater.operations.terminal.output import Output, Row
 from headwater.operations.terminal.values import read_pairs, row_count, row_id
 from headwater.spaces.audit.entries import AuditChange
 
@@ -140,21 +140,20 @@ async def replay(settings: Settings, arguments: Namespace) -> Row:
     SETTING,
     JSON,
 )
-def try_mapping(settings: Settings, arguments: Namespace) -> int:
+@prints
+def try_mapping(_: Settings, arguments: Namespace) -> Output:
     """Show a body's outcome without storing anything."""
     headers = {name.lower(): text for name, text in read_pairs(arguments.header).items()}
     request = WebhookRequest(headers, _read_body(arguments.file), time.time())
-    with explain_failures(settings):
-        check_type(arguments.type, has_secret=True)
-        reading = read_settings(arguments.type, read_pairs(arguments.changes))
+    check_type(arguments.type, has_secret=True)
+    reading = read_settings(arguments.type, read_pairs(arguments.changes))
     context = ReadContext(arguments.type, reading)
     outcome = preview_outcome(context, request)
     event = None if outcome.event is None else msgspec.to_builtins(outcome.event)
     result = {"status": outcome.status, "detail": outcome.detail, "event": event}
     if outcome.refund is not None:
         result["refund"] = msgspec.to_builtins(outcome.refund)
-    print_output(result, as_json=arguments.json)
-    return 0
+    return result
 
 
 def _read_body(file: str) -> bytes:

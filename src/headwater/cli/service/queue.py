@@ -13,8 +13,9 @@ from headwater.intake.inbox.queue import wait_until_processed
 from headwater.operations.terminal.audited import note_change
 from headwater.operations.terminal.command import CommandGroup, Option
 from headwater.operations.terminal.connection import autocommit_connection, transaction
+from headwater.operations.terminal.execution import prints
 from headwater.operations.terminal.options import JSON
-from headwater.operations.terminal.output import print_output
+from headwater.operations.terminal.output import Output
 from headwater.operations.terminal.values import seconds
 from headwater.privacy.erasures import wait_until_erased
 from headwater.spaces.audit.entries import AuditChange
@@ -39,21 +40,20 @@ def wait(settings: Settings, arguments: Namespace) -> int:
 
 
 @group.command("rejected", "list what could not be processed", JSON)
-def list_rejected(settings: Settings, arguments: Namespace) -> int:
+@prints
+def list_rejected(settings: Settings, _: Namespace) -> Output:
     with autocommit_connection(settings) as connection:
-        rows = rejected.list_rejected(connection)
-    print_output([asdict(row) for row in rows], as_json=arguments.json)
-    return 0
+        return [asdict(row) for row in rejected.list_rejected(connection)]
 
 
 @group.command("replay", "process rejected rows again", JSON)
-def replay(settings: Settings, arguments: Namespace) -> int:
+@prints
+def replay(settings: Settings, arguments: Namespace) -> Output:
     with autocommit_connection(settings) as connection:
         replayed = rejected.replay_rejected(connection)
     if replayed:
         asyncio.run(_note_replay(settings, arguments, replayed))
-    print_output({"replayed": replayed}, as_json=arguments.json)
-    return 0
+    return {"replayed": replayed}
 
 
 async def _note_replay(settings: Settings, arguments: Namespace, replayed: int) -> None:

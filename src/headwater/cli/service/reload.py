@@ -11,23 +11,24 @@ from headwater.base.settings import Settings
 from headwater.base.succession import RELOAD
 from headwater.operations.supervision.record import ServiceRecord, read_record
 from headwater.operations.terminal.command import Command, Option
+from headwater.operations.terminal.execution import prints
 from headwater.operations.terminal.options import JSON
-from headwater.operations.terminal.output import print_output
+from headwater.operations.terminal.output import Output
 from headwater.operations.terminal.values import seconds
 
 LOOK_SECONDS = 0.05
 PATIENCE_SECONDS = 600.0
 
 
-def reload(settings: Settings, arguments: Namespace) -> int:
+@prints
+def reload(settings: Settings, arguments: Namespace) -> Output:
     """Replace the running service's processes, and wait for all of them."""
     before = read_record(settings.data_dir)
     if before is None:
         raise Failure(f"no `headwater serve` that can be reloaded runs on {settings.data_dir}")
     os.kill(before.pid, RELOAD)
     after = _wait(settings, before, arguments.timeout)
-    print_output({"version": after.version, "reloads": after.reloads}, as_json=arguments.json)
-    return 0
+    return {"version": after.version, "reloads": after.reloads}
 
 
 def _wait(settings: Settings, before: ServiceRecord, limit: float) -> ServiceRecord:

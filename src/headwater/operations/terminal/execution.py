@@ -1,5 +1,5 @@
-"""Run the coroutine of a command, which reads its options, opens a transaction and returns rows, and print
-its result.
+"""Run the steps of a command, which read its options, open a transaction and return rows, and print their
+result.
 """
 
 from __future__ import annotations
@@ -15,18 +15,21 @@ from headwater.operations.terminal.command import Run
 from headwater.operations.terminal.connection import explain_failures
 from headwater.operations.terminal.output import Noted, Output, print_result
 
-Steps = Callable[[Settings, Namespace], Coroutine[Any, Any, Output | Noted]]
+Result = Output | Noted
+Steps = Callable[[Settings, Namespace], Coroutine[Any, Any, Result] | Result]
 
 
 def prints(steps: Steps) -> Run:
-    """Return a command that runs a coroutine function and prints its result, as JSON with `--json`. Raises
-    Failure.
+    """Return a command that runs a function or a coroutine function, and prints its result, as JSON with
+    `--json`. Raises Failure.
     """
 
     @functools.wraps(steps)
     def run(settings: Settings, arguments: Namespace) -> int:
         with explain_failures(settings):
-            result = asyncio.run(steps(settings, arguments))
+            result = steps(settings, arguments)
+            if isinstance(result, Coroutine):
+                result = asyncio.run(result)
         print_result(result, as_json=arguments.json)
         return 0
 
