@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import time
 from argparse import Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from datetime import UTC, date, datetime
 from datetime import time as clock_time
 from functools import partial
@@ -48,17 +49,21 @@ from headwater.spaces.spaces import fetch_space
 from headwater.spend.file_formats import BY_NAME
 from headwater.spend.inputs import parse_report_time
 
-_FILE = (
-    SPACE,
-    Option("file", metavar="FILE", help="CSV or NDJSON, or - for standard input"),
-    FILE_FORMAT,
-    Option("--map", action="append", default=[], metavar="COLUMN=FIELD", help="repeatable"),
-)
-_WRITTEN = (
+COLUMN_MAP = Option("--map", action="append", default=[], metavar="COLUMN=FIELD", help="repeatable")
+NOTATION = (
     Option("--dates", choices=tuple(DATES), help="how days are written (detected)"),
     Option("--decimals", choices=tuple(DECIMALS), help="how numbers are written (detected)"),
     Option("--separator", choices=tuple(SEPARATORS), help="what separates cells (detected)"),
     Option("--encoding", choices=tuple(ENCODINGS), metavar="E", help="the encoding (detected)"),
+)
+_FILE = (
+    SPACE,
+    Option("file", metavar="FILE", help="CSV or NDJSON, or - for standard input"),
+    FILE_FORMAT,
+    COLUMN_MAP,
+)
+_WRITTEN = (
+    *NOTATION,
     Option("--dry-run", action="store_true", help="check the file, and store nothing"),
     Option("--again", action="store_true", help="import it even if it was imported before"),
     JSON,
@@ -100,19 +105,23 @@ SPEND_OPTIONS = (
 def import_file(kind: str, settings: Settings, arguments: Namespace) -> int:
     """Import a file. Return 1 if rows were refused."""
     url = database_url(settings)
+    with explain_failures(settings), open_file(arguments) as source:
+        refusals = RejectedRowFile(_rejected_file(arguments.file), dry=arguments.dry_run)
+        prepare = _prepare_spend if kind == "spend" else _prepare
+        return asyncio.run(_import(url, prepare(kind, source, refusals, arguments), arguments))
+
+
+@contextmanager
+def open_file(arguments: Namespace) -> Generator[RowSource]:
+    """Yield the rows of the file that the options describe. Raise Failure."""
     try:
-        with (
-            explain_failures(settings),
-            open_source(
-                arguments.file,
-                arguments.format,
-                ENCODINGS.get(arguments.encoding),
-                SEPARATORS.get(arguments.separator),
-            ) as source,
-        ):
-            refusals = RejectedRowFile(_rejected_file(arguments.file), dry=arguments.dry_run)
-            prepare = _prepare_spend if kind == "spend" else _prepare
-            return asyncio.run(_import(url, prepare(kind, source, refusals, arguments), arguments))
+        with open_source(
+            arguments.file,
+            arguments.format,
+            ENCODINGS.get(arguments.encoding),
+            SEPARATORS.get(arguments.separator),
+        ) as source:
+            yield source
     except OSError as error:
         raise Failure(f"{error.filename or arguments.file}: {error.strerror}") from None
 

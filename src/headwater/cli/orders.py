@@ -7,14 +7,10 @@ from datetime import date
 
 from headwater.base.failure import Failure
 from headwater.base.settings import Settings
+from headwater.cli.imports import COLUMN_MAP, NOTATION, open_file
 from headwater.http.errors import Invalid, join_rules
-from headwater.intake.imports.formats.amounts import DECIMALS
 from headwater.intake.imports.formats.choices import FileChoices
 from headwater.intake.imports.formats.columns import read_mapping
-from headwater.intake.imports.formats.dialects import SEPARATORS
-from headwater.intake.imports.formats.encodings import CHOICES as ENCODINGS
-from headwater.intake.imports.formats.files import open_source
-from headwater.intake.imports.formats.times import DATES
 from headwater.intake.imports.order_lists import OrderList, read_order_list
 from headwater.intake.imports.rejected_rows import MOST_LISTED
 from headwater.operations.terminal.command import CommandGroup, Option
@@ -35,14 +31,11 @@ group = CommandGroup()
     SPACE,
     Option("file", metavar="FILE", help="the list as CSV or NDJSON, or - for standard input"),
     FILE_FORMAT,
-    Option("--map", action="append", default=[], metavar="COLUMN=FIELD", help="repeatable"),
+    COLUMN_MAP,
     Option("--first", metavar="DAY", help="the first day of the list (its first order's)"),
     Option("--last", metavar="DAY", help="the last day of the list (its last order's)"),
     Option("--orders", action="store_true", help="print the orders that differ, not the steps"),
-    Option("--dates", choices=tuple(DATES), help="how days are written (detected)"),
-    Option("--decimals", choices=tuple(DECIMALS), help="how numbers are written (detected)"),
-    Option("--separator", choices=tuple(SEPARATORS), help="what separates cells (detected)"),
-    Option("--encoding", choices=tuple(ENCODINGS), metavar="E", help="the encoding (detected)"),
+    *NOTATION,
     JSON,
 )
 @prints
@@ -64,16 +57,8 @@ async def compare(settings: Settings, arguments: Namespace) -> list[Row]:
 
 def _read_list(space: Space, arguments: Namespace) -> OrderList:
     choices = FileChoices(read_mapping(arguments.map), decimals=arguments.decimals, dates=arguments.dates)
-    try:
-        with open_source(
-            arguments.file,
-            arguments.format,
-            ENCODINGS.get(arguments.encoding),
-            SEPARATORS.get(arguments.separator),
-        ) as source:
-            return read_order_list(source, space, choices)
-    except OSError as error:
-        raise Failure(f"{error.filename or arguments.file}: {error.strerror}") from None
+    with open_file(arguments) as source:
+        return read_order_list(source, space, choices)
 
 
 def _read_days(order_list: OrderList, arguments: Namespace) -> tuple[date, date]:
