@@ -284,23 +284,18 @@ def _hosts(text: str, form: re.Pattern[str] = _FULL_NAME, noun: str = "host name
     return hosts
 
 
-def _smtp_url(text: str) -> str:
-    read_mail_server(text)
-    return text
+def _readable_by(read: Callable[[str], object]) -> Callable[[str], str]:
+    """Return a reader of texts that `read` accepts."""
 
+    def check(text: str) -> str:
+        read(text)
+        return text
 
-def _mail_from(text: str) -> str:
-    read_sender(text)
-    return text
+    return check
 
 
 def _private_hosts(text: str) -> tuple[str, ...]:
     return _hosts(text, _NAME_OR_ADDRESS, "host name or address")
-
-
-def _syslog_url(text: str) -> str:
-    read_syslog_server(text)
-    return text
 
 
 def _otlp_url(text: str) -> str:
@@ -351,13 +346,13 @@ READERS = {
     "report_memory_mb": _whole_number(0, 999_999, " of megabytes"),
     "fetch_rates": _yes_or_no,
     "rates_url": _base_url,
-    "smtp_url": _smtp_url,
-    "mail_from": _mail_from,
+    "smtp_url": _readable_by(read_mail_server),
+    "mail_from": _readable_by(read_sender),
     "notify_hosts": _private_hosts,
     "sso_hosts": _private_hosts,
     "require_second_factor": _yes_or_no,
     "audit_days": _whole_number(1, MAX_DAYS, " of days"),
-    "audit_syslog": _syslog_url,
+    "audit_syslog": _readable_by(read_syslog_server),
     "audit_otlp_url": _otlp_url,
     "audit_otlp_headers": _headers,
     "max_connections": _whole_number(1, 999_999),

@@ -19,6 +19,7 @@ from headwater.assistants.mcp.schemas import Schema, outline, short_arguments
 from headwater.http.answers import inline_schema
 from headwater.http.errors import MAX_FAULTS, Conflict, Invalid, NotFound, Problem, shorten
 from headwater.http.inputs.fields import BLANK
+from headwater.http.inputs.objects import write_rule
 from headwater.http.inputs.parameters import ListParameter, Parameter
 from headwater.http.openapi import object_schema
 
@@ -87,7 +88,7 @@ class Tool:
     def explain(self, problem: Problem) -> str:
         lines = [problem.message]
         if isinstance(problem, Invalid):
-            lines = [_write_rule(name, rule) for name, rules in problem.errors.items() for rule in rules]
+            lines = [write_rule(name, rule) for name, rules in problem.errors.items() for rule in rules]
         elif isinstance(problem, Conflict):
             lines.append(msgspec.json.encode(problem.extra).decode())
         elif isinstance(problem, NotFound) and self.hint:
@@ -98,10 +99,6 @@ class Tool:
 def _takes_null(schema: Schema) -> bool:
     choices = schema.get("anyOf", [schema])
     return any("null" in choice.get("type", ()) for choice in choices)
-
-
-def _write_rule(name: str, rule: str) -> str:
-    return rule if rule[:1].isupper() else f"The {name} {rule}"
 
 
 def describe_arguments(*parameters: Parameter[Any] | ListParameter[Any]) -> dict[str, Schema]:

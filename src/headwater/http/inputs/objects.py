@@ -29,7 +29,7 @@ def parse_body(kind: FieldType[T], body: object) -> T:
         errors = broken_rules.rules
     except ValueError as error:
         errors = {"body": [str(error)]}
-    raise Invalid({name: [_sentence(name, rule) for rule in rules] for name, rules in errors.items()})
+    raise Invalid({name: [write_rule(name, rule) for rule in rules] for name, rules in errors.items()})
 
 
 def read_pairs(pairs: Mapping[str, str], read_pair: Callable[[str, str], None]) -> None:
@@ -44,7 +44,8 @@ def read_pairs(pairs: Mapping[str, str], read_pair: Callable[[str, str], None]) 
         raise Invalid(errors)
 
 
-def _sentence(name: str, rule: str) -> str:
+def write_rule(name: str, rule: str) -> str:
+    """Return a broken rule as a sentence, unless it is one."""
     return rule if rule[:1].isupper() else f"The {name} {rule}"
 
 
