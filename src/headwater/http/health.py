@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from functools import partial
 
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 from psycopg import AsyncConnection
@@ -17,7 +17,7 @@ from starlette.types import Receive, Scope, Send
 
 from headwater.base.telemetry.shared_counters import render_counters
 from headwater.database.pool import UNAVAILABLE, Database
-from headwater.database.queries import Queries, fetch_optional
+from headwater.database.queries import Queries, fetch_one
 from headwater.http.answer_counts import publish_answers
 from headwater.http.shared import Shared
 
@@ -53,13 +53,15 @@ async def metrics(backlog: Shared[bytes], _: Request) -> Response:
 
 async def read_backlog(database: Database, figures: Sequence[Figures]) -> bytes:
     """Return the database's backlog as Prometheus text. Raise one of UNAVAILABLE."""
-    registry = CollectorRegistry()
     async with database.connection(SECONDS) as connection:
-        row = await fetch_optional(connection, queries["queue"])
-        registry.register(_Stored(_queue(row)))
+        row = await fetch_one(connection, queries["queue"])
+        metrics: list[Metric] = [
+            GaugeMetricFamily(name, description, figure)
+            for (name, description), figure in zip(_GAUGES, row, strict=True)
+        ]
         for value in figures:
-            registry.register(_Stored(await value(connection)))
-    return generate_latest(registry)
+            metrics += await value(connection)
+    return generate_latest(_Stored(metrics))
 
 
 _GAUGES = (
@@ -80,18 +82,11 @@ Figures = Callable[[AsyncConnection], Awaitable[Sequence[Metric]]]
 class _Stored(Collector):
     """Metrics read from the database."""
 
-    def __init__(self, figures: Sequence[Metric]) -> None:
-        self._figures = figures
+    def __init__(self, metrics: Sequence[Metric]) -> None:
+        self._metrics = metrics
 
-    def collect(self) -> Iterator[Metric]:
-        yield from self._figures
-
-
-def _queue(row: Sequence[float] | None) -> list[Metric]:
-    return [
-        GaugeMetricFamily(name, description, figure)
-        for (name, description), figure in zip(_GAUGES, row or (), strict=True)
-    ]
+    def collect(self) -> Sequence[Metric]:
+        return self._metrics
 
 
 def health_routes(readiness: Shared[bool], backlog: Shared[bytes]) -> list[Route]:
