@@ -6,9 +6,11 @@ A name is on disk only after syncing its directory, so each function syncs its d
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import stat
 from pathlib import Path
+from typing import IO
 
 OURS_ALONE = 0o700
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
@@ -55,6 +57,15 @@ def write_private(path: Path, text: str) -> None:
         os.fsync(file.fileno())
     partial_path.replace(path)
     sync_directory(path.parent)
+
+
+def try_lock(file: IO[bytes] | int) -> bool:
+    """Lock an open file until it is closed. Return False if another process has locked it."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def sync_directory(directory: Path) -> None:

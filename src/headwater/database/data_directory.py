@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import fcntl
 from pathlib import Path
 from typing import IO
 
 from headwater.base.failpoints import failpoint
-from headwater.base.files import sync_directory
+from headwater.base.files import sync_directory, try_lock
 
 LOCK = "serve.lock"
 
@@ -21,11 +20,9 @@ def lock_directory(data_dir: Path) -> IO[bytes]:
     the file. Raises DirectoryInUseError, OSError.
     """
     file = (data_dir / LOCK).open("ab")
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+    if not try_lock(file):
         file.close()
-        raise DirectoryInUseError(str(data_dir)) from None
+        raise DirectoryInUseError(str(data_dir))
     file.truncate(0)
     return file
 

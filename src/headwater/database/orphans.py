@@ -18,6 +18,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from headwater.base.files import try_lock
 from headwater.database import sockets
 
 CAN_SEE_PROCESSES = Path("/proc/self/cwd").exists()
@@ -67,12 +68,9 @@ class ServerLock(Struct, frozen=True):
 
     def _is_alive(self) -> bool:
         """Return whether a server of the cluster runs. A server that was started by hand has no lock."""
-        try:
-            with self.file.open("ab") as file:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-        return bool(self._processes())
+        with self.file.open("ab") as file:
+            is_locked = not try_lock(file)
+        return is_locked or bool(self._processes())
 
     def _processes(self) -> list[int]:
         """Return visible PostgreSQL processes in the cluster's directory."""

@@ -4,14 +4,13 @@ only the standard library because the supervisor uses it.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import time
 from itertools import chain, count
 from pathlib import Path
 
-from headwater.base.files import make_private
+from headwater.base.files import make_private, try_lock
 
 DIRECTORY = "PROMETHEUS_MULTIPROC_DIR"
 """Variable with the files' directory, named by the library."""
@@ -81,12 +80,10 @@ def find_beginning() -> int:
 def _lock(name: str) -> bool:
     """Lock a name while this process runs; return False if another process has it."""
     descriptor = os.open(_lock_path(name), os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+    is_locked = try_lock(descriptor)
+    if not is_locked:
         os.close(descriptor)
-        return False
-    return True
+    return is_locked
 
 
 def _lock_path(name: str) -> Path:

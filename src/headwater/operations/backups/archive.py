@@ -5,7 +5,6 @@ noticed.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import zlib
@@ -17,7 +16,7 @@ from zipfile import BadZipFile, ZipFile
 
 from isal import igzip
 
-from headwater.base.files import sync_directory
+from headwater.base.files import sync_directory, try_lock
 from headwater.operations.backups.errors import BackupError
 from headwater.operations.backups.manifest import Manifest, decode, encode
 
@@ -115,7 +114,7 @@ def _open_alone(partial: Path) -> Generator[IO[bytes]]:
     """Open a file exclusively; overwrite a killed backup's."""
     descriptor = os.open(partial, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     with open(descriptor, "r+b") as file:  # noqa: PTH123 # it is open already
-        if not _lock(file):
+        if not try_lock(file):
             raise BackupError(f"another backup is being written to {partial}")
         os.fchmod(descriptor, 0o600)
         file.truncate()
@@ -125,16 +124,8 @@ def _open_alone(partial: Path) -> Generator[IO[bytes]]:
 def remove_leftovers(folder: Path) -> None:
     for partial in folder.glob(f"headwater-*{SUFFIX}{PARTIAL}"):
         with suppress(OSError), partial.open("r+b") as file:
-            if _lock(file):
+            if try_lock(file):
                 partial.unlink()
-
-
-def _lock(file: IO[bytes]) -> bool:
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 class Archive:
