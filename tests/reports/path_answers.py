@@ -38,18 +38,19 @@ async def answer(connection: AsyncConnection, space_id: int, question: dict[str,
     texts = {name: str(question[name]) for name in {"amount_min", "amount_max"} & {*question}}
     query = read_paths_query(JsonInput({**question, **texts}), space, datetime(2026, 5, 1, 12, tzinfo=UTC))
     async with connection.transaction(force_rollback=True):
-        report = await query_paths(connection, space_id, query)
+        result = await query_paths(connection, space_id, query)
+    report = result.report
     return {
         "paths": [
-            [*path.steps, path.further_steps, _exact_figures(figures)] for path, figures in report.paths
+            [*path.steps, path.further_steps, _exact_figures(figures)] for path, figures in result.paths
         ],
         "left_out": report.left_out,
-        "touches": {name: _exact_figures(figures) for name, figures in report.touches.items()},
-        "days": {name: _exact_figures(figures) for name, figures in report.days.items()},
+        "touches": {name: _exact_figures(figures) for name, figures in result.touches.items()},
+        "days": {name: _exact_figures(figures) for name, figures in result.days.items()},
         "first_and_last": {
-            " ".join(pair): _exact_figures(figures) for pair, figures in report.first_and_last.items()
+            " ".join(pair): _exact_figures(figures) for pair, figures in result.first_and_last.items()
         },
-        "total": _exact_figures(report.total),
+        "total": _exact_figures(result.total),
         "event_names": dict(sorted(report.event_counts.items())),
         "period": [report.span.start, report.span.end],
         "first_event": report.first_event, "last_event": report.last_event,

@@ -25,14 +25,7 @@ from headwater.http.inputs.fields import one_of
 from headwater.http.inputs.parameters import Parameter, Query
 from headwater.reports.engine.path_dimensions import TOUCHES, TouchPath
 from headwater.reports.query import DateBasis, Group, Measure, ReportQuery
-from headwater.reports.questions.paths import (
-    BY,
-    PathFigures,
-    PathResult,
-    PathsQuery,
-    query_paths,
-    read_paths_query,
-)
+from headwater.reports.questions.paths import BY, PathFigures, PathResult, query_paths, read_paths_query
 from headwater.sources.titles import format_title
 from headwater.spaces.models import Space
 
@@ -117,7 +110,7 @@ class PathsReader:
             tuple((format_title(source), colour) for source, colour in coloured.items()),
         )
 
-    def _query(self) -> PathsQuery:
+    def _query(self) -> ReportQuery:
         unused_parameters = dict.fromkeys(_NOT_HERE, "")
         values = self._view.input(**unused_parameters, group_by=str(self._group), limit=MOST_LISTED)
         return read_paths_query(values, self._space, datetime.now(UTC))

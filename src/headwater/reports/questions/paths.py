@@ -9,27 +9,23 @@ from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 
-from msgspec import UNSET, Struct, field
+from msgspec import UNSET, Struct
 from psycopg import AsyncConnection
 
 from headwater.events.filters import AMOUNT_MAX, AMOUNT_MIN, EVENT_NAMES_PARAMETER, QUERY_MODE
 from headwater.http.inputs.fields import one_of, whole_number
 from headwater.http.inputs.parameters import Input, Parameter
-from headwater.reports.engine.conversion import LeftOutMoney
 from headwater.reports.engine.path_dimensions import DAYS, STEP_SEPARATOR, TOUCHES, TouchPath
 from headwater.reports.engine.report import ReportResult, ReportRow, query_reports
 from headwater.reports.hints import Hints
 from headwater.reports.query import (
     MOST_ROWS,
-    DateTimeSpan,
     FigureColumn,
     Filters,
     Group,
     KeyCondition,
     Measure,
     ReportQuery,
-    common_rules,
-    refuse_broken_rules,
 )
 from headwater.reports.questions.shared import (
     ONLY_EVENTS,
@@ -51,37 +47,8 @@ from headwater.reports.questions.shared import (
 from headwater.spaces.models import Space
 
 BY = {Group.SOURCE: Group.PATH, Group.CHANNEL: Group.CHANNEL_PATH}
-
-
-class PathsQuery(Struct, frozen=True):
-    """A report of paths. `query_paths` checks the rules."""
-
-    start: datetime
-    end: datetime
-    """The last local second, included."""
-    group: Group = Group.SOURCE
-    """The group of a step, from BY."""
-    window_days: int = 30
-    """One of WINDOWS."""
-    by_company: bool = False
-    """True if paths are the companies'."""
-    filters: Filters = field(default_factory=Filters)
-    """Only conditions on events."""
-    limit: int = 50
-    """The most paths to list, from 1 to MOST_ROWS."""
-
-    @property
-    def report(self) -> ReportQuery:
-        return ReportQuery(
-            self.start,
-            self.end,
-            _MEASURES,
-            window_days=self.window_days,
-            by_company=self.by_company,
-            filters=self.filters,
-            order_by=Measure.CONVERSIONS,
-            limit=self.limit,
-        )
+"""The group of a path by the group of its steps."""
+_MEASURES = (Measure.EVENTS, Measure.CONVERSIONS, Measure.REVENUE, Measure.DAYS_TO_CONVERSION)
 
 
 class PathFigures(Struct, frozen=True):
@@ -93,10 +60,10 @@ class PathFigures(Struct, frozen=True):
 
 
 class PathResult(Struct, frozen=True):
+    report: ReportResult
+    """By path."""
     paths: tuple[tuple[TouchPath, PathFigures], ...]
     """Most conversions first, then by steps."""
-    left_out: int
-    """Paths beyond the limit."""
     touches: Mapping[str, PathFigures]
     """By range in TOUCHES."""
     days: Mapping[str, PathFigures]
@@ -104,26 +71,6 @@ class PathResult(Struct, frozen=True):
     first_and_last: Mapping[tuple[str, str], PathFigures]
     """By first and last source, most conversions first; at most MOST_ROWS."""
     total: PathFigures
-    event_counts: Mapping[str, int]
-    """By event name."""
-    first_event: datetime | None
-    last_event: datetime | None
-    """Local; only if the range reaches past them."""
-    span: DateTimeSpan
-    timezone: str
-    currency: str
-    left_out_money: tuple[LeftOutMoney, ...] = ()
-
-
-def check_paths(query: PathsQuery) -> None:
-    """Raise Invalid with every broken rule."""
-    refuse_broken_rules(
-        [
-            *common_rules(query.report),
-            ("group_by", query.group in BY, f"must be one of {', '.join(BY)}."),
-            ("filters", not query.filters.of_touches, "must be conditions on events only."),
-        ]
-    )
 
 
 GROUP = Parameter(
@@ -149,18 +96,20 @@ OF_REPORTS = (
 PARAMETERS = (GROUP, *OF_REPORTS, LIMIT)
 
 
-def read_paths_query(query: Input, space: Space, current_time: datetime) -> PathsQuery:
-    """Raise Invalid with every broken rule."""
+def read_paths_query(query: Input, space: Space, current_time: datetime) -> ReportQuery:
+    """Return a query grouped by the steps of a path. Raise Invalid with every broken rule."""
     span = read_span(query, space, current_time)
     conditions = read_keys(query, ONLY_EVENTS, space.sources)
     filters = replace(read_event_filters(query, space, current_time), only=conditions)
-    paths_query = PathsQuery(
+    paths_query = ReportQuery(
         start=span.start,
         end=span.end,
-        group=Group(GROUP.read(query) or Group.SOURCE),
+        measures=_MEASURES,
+        group_by=(Group(GROUP.read(query) or Group.SOURCE),),
         window_days=WINDOW.read(query) or 0,
         by_company=QUERY_MODE.read(query) == "company",
         filters=filters,
+        order_by=Measure.CONVERSIONS,
         limit=LIMIT.read(query) or 0,
     )
     query.finish()
@@ -210,17 +159,18 @@ class PathReport(Struct, frozen=True):
     hints: Hints = UNSET
 
 
-async def load_paths(connection: AsyncConnection, space_id: int, query: PathsQuery) -> PathReport:
+async def load_paths(connection: AsyncConnection, space_id: int, query: ReportQuery) -> PathReport:
     """See `query_paths` for conditions and errors."""
-    report = await query_paths(connection, space_id, query)
+    result = await query_paths(connection, space_id, query)
+    report, (group,) = result.report, query.group_by
     return PathReport(
         columns=_COLUMNS,
-        rows=[[list(path.steps), path.further_steps, *_numbers(figures)] for path, figures in report.paths],
+        rows=[[list(path.steps), path.further_steps, *_numbers(figures)] for path, figures in result.paths],
         left_out=report.left_out,
-        totals=PathTotals(*_numbers(report.total)),
-        touches=_table(["touches"], (([name], figures) for name, figures in report.touches.items())),
-        days=_table(["days"], (([name], figures) for name, figures in report.days.items())),
-        first_and_last=_table(["first", "last"], report.first_and_last.items()),
+        totals=PathTotals(*_numbers(result.total)),
+        touches=_table(["touches"], (([name], figures) for name, figures in result.touches.items())),
+        days=_table(["days"], (([name], figures) for name, figures in result.days.items())),
+        first_and_last=_table(["first", "last"], result.first_and_last.items()),
         event_names=dict(report.event_counts),
         period=format_span(report.span),
         first_event=format_moment(report.first_event),
@@ -228,7 +178,7 @@ async def load_paths(connection: AsyncConnection, space_id: int, query: PathsQue
         timezone=report.timezone,
         currency=report.currency,
         left_out_money=describe_left_out(report.left_out_money),
-        group_by=str(query.group),
+        group_by=str(group),
         attribution_window=query.window_days,
         query_mode="company" if query.by_company else "profile",
     )
@@ -253,47 +203,36 @@ def _numbers(figures: PathFigures) -> tuple[int, int, float, float | None]:
     return figures.events, figures.conversions, revenue, days
 
 
-_MEASURES = (Measure.EVENTS, Measure.CONVERSIONS, Measure.REVENUE, Measure.DAYS_TO_CONVERSION)
 _NOTHING = PathFigures(0, 0, Decimal(0), None)
 _NEVER = "0"
 """Not a range of touches."""
 
 
-async def query_paths(connection: AsyncConnection, space_id: int, query: PathsQuery) -> PathResult:
-    """Return the paths of a query. Needs a fresh transaction available for CONNECTION_SECONDS.
-
-    Raises Invalid for a broken rule, NotFound for an unknown Space, and ReportTooLarge after SECONDS.
-    """
-    check_paths(query)
+async def query_paths(connection: AsyncConnection, space_id: int, query: ReportQuery) -> PathResult:
+    """Return the paths of a query of `read_paths_query`. See `query_report` for conditions and errors."""
+    (group,) = query.group_by
     by_path, touches, days, ends = await query_reports(
         connection,
         space_id,
         [
-            _report(query, (BY[query.group],), query.limit),
+            _report(query, (BY[group],), query.limit),
             _report(query, (Group.TOUCH_RANGE,)),
             _report(query, (Group.DAYS_RANGE,)),
             _report(query, (Group.FIRST_SOURCE, Group.LAST_SOURCE)),
         ],
     )
     return PathResult(
+        by_path,
         paths=tuple((_path(keys), figures) for keys, figures in _rows(by_path)),
-        left_out=by_path.left_out,
         touches=_by_range(TOUCHES, touches),
         days=_by_range(DAYS, days),
         first_and_last={(first, last): figures for (first, last), figures in _rows(ends)},
         total=_figures(by_path.total),
-        event_counts=by_path.event_counts,
-        first_event=by_path.first_event,
-        last_event=by_path.last_event,
-        span=by_path.span,
-        timezone=by_path.timezone,
-        currency=by_path.currency,
-        left_out_money=by_path.left_out_money,
     )
 
 
-def _report(query: PathsQuery, groups: tuple[Group, ...], limit: int = MOST_ROWS) -> ReportQuery:
-    return replace(query.report, group_by=groups, filters=_reached(query.filters), limit=limit)
+def _report(query: ReportQuery, groups: tuple[Group, ...], limit: int = MOST_ROWS) -> ReportQuery:
+    return replace(query, group_by=groups, filters=_reached(query.filters), limit=limit)
 
 
 def _reached(filters: Filters) -> Filters:
