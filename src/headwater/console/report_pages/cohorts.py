@@ -8,7 +8,6 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import partial
 
-import msgspec
 from markupsafe import Markup
 from msgspec import Struct
 from psycopg import AsyncConnection
@@ -162,7 +161,7 @@ class CohortReports:
         """Return platforms, if sources have no spend of their own because a platform bills several."""
         if self.group is not Group.SOURCE or all(source.spend is not None for source in report.groups):
             return ()
-        by_platform = msgspec.structs.replace(query, group=Group.PLATFORM)
+        by_platform = replace(query, report=replace(query.report, group_by=(Group.PLATFORM,)))
         return (await query_cohorts(connection, self._page.space.id, by_platform)).groups
 
     def _shaded(self, report: CohortResult) -> list[tuple[Cohort, int]]:

@@ -88,7 +88,7 @@ async def load_cohorts(connection: AsyncConnection, page: SentPage) -> ReportCon
     group, _ = cohorts.read_choices(page.query, page.space)
     query = cohorts.make_cohort_query(page.space, view, group, page.current_time, limit=cohorts.MOST_IN_CSV)
     report = await query_cohorts(connection, page.space.id, query)
-    model = describe_model([query.model], query.window_days)
+    model = describe_model(query.report.models, query.report.window_days)
     return ReportContent(
         [f"new customers {report.total.new_customers:,}"],
         f"by month of the first order, {model}, {report.timezone}, {report.currency}",

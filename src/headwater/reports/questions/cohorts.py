@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
-from datetime import date, datetime
+from dataclasses import dataclass, replace
+from datetime import date, datetime, time
 from decimal import Decimal
 from functools import partial
 from typing import Annotated
@@ -39,11 +39,11 @@ from headwater.reports.engine.time_buckets import cut
 from headwater.reports.hints import Hints
 from headwater.reports.query import (
     MOST_ROWS,
+    OF_TOUCHES,
     TOUCH_GROUPS,
     DateTimeSpan,
     Filters,
     Group,
-    KeyCondition,
     Measure,
     ReportQuery,
     ReportTooLarge,
@@ -86,64 +86,47 @@ MOST_MONTHS = 60
 """From the first acquisition month to the current one."""
 
 
-class CohortQuery(Struct, frozen=True):
-    """A report of cohorts. Common fields mean the same as in ReportQuery; credit is for first orders.
-    `query_cohorts` checks the rules.
-    """
+@dataclass(frozen=True)
+class CohortQuery:
+    """A report of cohorts. `query_cohorts` checks the rules."""
 
-    first: date
-    """The first day of the first acquisition month."""
+    report: ReportQuery
+    """From the first acquisition month to the current one, by at most one touch dimension. Credit is for
+    first orders, by one model.
+    """
     last: date
     """A day of the last acquisition month."""
     today: date
     """Local; the current month is incomplete."""
-    group: Group | None = None
-    """A touch dimension, or None for totals only."""
-    model: str = "last_touch"
-    window_days: int = 30
-    by_company: bool = False
-    event_names: tuple[str, ...] = ()
-    only: tuple[KeyCondition, ...] = ()
-    """The touches whose credit counts."""
-    limit: int = 50
-    """The most keys to list."""
-    currency: str | None = None
-    trained_model: str | None = None
 
     @property
     def filters(self) -> Filters:
-        return Filters(self.event_names, only=self.only)
+        return self.report.filters
 
     @property
-    def report(self) -> ReportQuery:
-        return ReportQuery(
-            datetime(self.first.year, self.first.month, 1),  # noqa: DTZ001 - local
-            last_second(self.today),
-            (Measure.CREDITED_REVENUE,),
-            () if self.group is None else (self.group,),
-            (self.model,),
-            self.window_days,
-            self.by_company,
-            self.filters,
-            limit=self.limit,
-            currency=self.currency,
-            trained_model=self.trained_model,
-        )
+    def first(self) -> date:
+        """The first day of the first acquisition month."""
+        return self.report.start.date()
 
 
 def check_cohorts(query: CohortQuery) -> None:
     """Raise Invalid with every broken rule."""
-    groups = {condition.group for condition in query.only}
+    report = query.report
+    (model,), groups = report.models, {condition.group for condition in report.filters.only}
     refuse_broken_rules(
         [
-            *common_rules(query.report),
-            ("attribution_model", query.model in MODELS, f"must be one of {', '.join(MODELS)}."),
+            *common_rules(report),
+            ("attribution_model", model in MODELS, f"must be one of {', '.join(MODELS)}."),
             (
                 TRAINED_MODEL.name,
-                query.trained_model is None or query.report.needs_trained_model,
+                report.trained_model is None or report.needs_trained_model,
                 ONLY_WITH_MARKOV,
             ),
-            ("group_by", query.group in {None, *TOUCH_GROUPS}, f"must be one of {', '.join(TOUCH_GROUPS)}."),
+            (
+                "group_by",
+                OF_TOUCHES.issuperset(report.group_by),
+                f"must be one of {', '.join(TOUCH_GROUPS)}.",
+            ),
             ("only", groups <= set(FILTER_GROUPS), f"must have groups from {', '.join(FILTER_GROUPS)}."),
             ("period", query.first <= query.today, "must not begin after this month."),
             (
@@ -198,22 +181,23 @@ def read_cohort_query(query: Input, space: Space, current_time: datetime) -> Coh
     span = read_span(query, space, current_time, PERIOD)
     today = current_time.astimezone(space.zone).date()
     group = GROUP.read(query)
-    cohort_query = CohortQuery(
-        span.start.date().replace(day=1),
-        min(span.end.date(), max(today, span.start.date())),
-        today,
-        None if group in (None, NO_GROUPS) else Group(group),
-        MODEL.read(query) or DEFAULT_MODEL,
-        WINDOW.read(query) or 0,
-        QUERY_MODE.read(query) == "company",
-        EVENT_NAMES_PARAMETER.read(query),
-        read_keys(query, ONLY_TOUCHES, space.sources),
-        LIMIT.read(query) or 0,
-        CURRENCY.read(query),
-        TRAINED_MODEL.read(query),
+    report = ReportQuery(
+        start=datetime.combine(span.start.date().replace(day=1), time()),
+        end=last_second(today),
+        measures=(Measure.CREDITED_REVENUE,),
+        group_by=() if group in (None, NO_GROUPS) else (Group(group),),
+        models=(MODEL.read(query) or DEFAULT_MODEL,),
+        window_days=WINDOW.read(query) or 0,
+        by_company=QUERY_MODE.read(query) == "company",
+        filters=Filters(
+            EVENT_NAMES_PARAMETER.read(query), only=read_keys(query, ONLY_TOUCHES, space.sources)
+        ),
+        limit=LIMIT.read(query) or 0,
+        currency=CURRENCY.read(query),
+        trained_model=TRAINED_MODEL.read(query),
     )
     query.finish()
-    return cohort_query
+    return CohortQuery(report, min(span.end.date(), max(today, span.start.date())), today)
 
 
 _OF_COHORT = ("new_customers", "spend", "cac", "payback", "payback_month")
@@ -323,9 +307,9 @@ def answer_cohorts(query: CohortQuery, report: CohortResult) -> CohortReport:
         left_out_spend=describe_left_out_spend(report.left_out_spend),
         cost_rate=_number(report.cost_rate),
         group_by=None if report.group is None else str(report.group),
-        attribution_model=query.model,
-        attribution_window=query.window_days,
-        query_mode="company" if query.by_company else "profile",
+        attribution_model=query.report.models[0],
+        attribution_window=query.report.window_days,
+        query_mode="company" if query.report.by_company else "profile",
         trained_model=report.trained_model and cite(report.trained_model),
     )
 
@@ -388,17 +372,17 @@ async def query_cohorts(connection: AsyncConnection, space_id: int, query: Cohor
     too many groups.
     """
     check_cohorts(query)
-    async with open_reader(connection, space_id, query.currency) as reader:
+    async with open_reader(connection, space_id, query.report.currency) as reader:
         report = query.report
         span = DateTimeSpan(report.start, last_second(query.last))
         observation = await plan_observation(reader, report, span)
-        buckets = cut(DateTimeSpan(report.start, report.end), Group.MONTH, reader.space.zone)
+        buckets = cut(report.span, Group.MONTH, reader.space.zone)
         months = steps(buckets, of_touch=False)
         key = await make_key(reader, observation, months)
         sums = await reader.load_cached(key, partial(_add_up, reader, observation, months))
         days = (query.first, span.end.date())
         period_spend = await load_period_spend(
-            connection, space_id, days, reader.currency, query.only, (Group.MONTH, *report.group_by)
+            connection, space_id, days, reader.currency, report.filters.only, (Group.MONTH, *report.group_by)
         )
         keys = await _keys(reader, observation.planned, sums.groups)
         maker = CohortBuilder(report, list_months(query.first, query.last), reader, keys, period_spend).make(
