@@ -314,7 +314,6 @@ Rule = tuple[str, bool, str]
 
 def check(query: ReportQuery) -> None:
     """Raise Invalid with every broken rule."""
-    is_model_allowed = query.trained_model is None or query.needs_trained_model
     is_completeness_allowed = query.complete_on is None or query.measures[0] in ESTIMATED
     rule = f"must begin with one of {', '.join(ESTIMATED)} for completeness."
     refuse_broken_rules(
@@ -323,7 +322,7 @@ def check(query: ReportQuery) -> None:
             *column_rules(query),
             *_visit_rules(query),
             ("measures", is_completeness_allowed, rule),
-            (TRAINED_MODEL.name, is_model_allowed, ONLY_WITH_MARKOV),
+            _trained_model_rule(query),
         ]
     )
 
@@ -352,6 +351,20 @@ def common_rules(query: ReportQuery) -> list[Rule]:
             f"must be from 1 to {MOST_ROWS}.",
         ),
     ]
+
+
+def single_model_rules(query: ReportQuery) -> list[Rule]:
+    """Return the rules of a question about one model."""
+    (model,) = query.models
+    return [
+        ("attribution_model", model in MODELS, f"must be one of {', '.join(MODELS)}."),
+        _trained_model_rule(query),
+    ]
+
+
+def _trained_model_rule(query: ReportQuery) -> Rule:
+    is_allowed = query.trained_model is None or query.needs_trained_model
+    return TRAINED_MODEL.name, is_allowed, ONLY_WITH_MARKOV
 
 
 def _time_rules(query: ReportQuery) -> list[Rule]:

@@ -16,8 +16,7 @@ import numpy as np
 from msgspec import UNSET, Meta, Struct, UnsetType
 from psycopg import AsyncConnection
 
-from headwater.attribution.models import MODELS
-from headwater.attribution.trained_models.choice import ONLY_WITH_MARKOV, TRAINED_MODEL, cite
+from headwater.attribution.trained_models.choice import TRAINED_MODEL, cite
 from headwater.events.filters import EVENT_NAMES_PARAMETER, QUERY_MODE
 from headwater.http.inputs.fields import one_of, whole_number, written
 from headwater.http.inputs.parameters import Input, Parameter
@@ -49,6 +48,7 @@ from headwater.reports.query import (
     ReportTooLarge,
     common_rules,
     refuse_broken_rules,
+    single_model_rules,
 )
 from headwater.reports.questions.cohort_sums import (
     KEY,
@@ -112,16 +112,11 @@ class CohortQuery:
 def check_cohorts(query: CohortQuery) -> None:
     """Raise Invalid with every broken rule."""
     report = query.report
-    (model,), groups = report.models, {condition.group for condition in report.filters.only}
+    groups = {condition.group for condition in report.filters.only}
     refuse_broken_rules(
         [
             *common_rules(report),
-            ("attribution_model", model in MODELS, f"must be one of {', '.join(MODELS)}."),
-            (
-                TRAINED_MODEL.name,
-                report.trained_model is None or report.needs_trained_model,
-                ONLY_WITH_MARKOV,
-            ),
+            *single_model_rules(report),
             (
                 "group_by",
                 OF_TOUCHES.issuperset(report.group_by),

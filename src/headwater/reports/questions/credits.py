@@ -15,8 +15,7 @@ import numpy as np
 from msgspec import UNSET, Meta, Struct
 from psycopg import AsyncConnection
 
-from headwater.attribution.models import MODELS
-from headwater.attribution.trained_models.choice import ONLY_WITH_MARKOV, TRAINED_MODEL, ChosenModel, cite
+from headwater.attribution.trained_models.choice import TRAINED_MODEL, ChosenModel, cite
 from headwater.events.filters import AMOUNT_MAX, AMOUNT_MIN, EVENT_NAMES_PARAMETER, QUERY_MODE
 from headwater.http.answers import DataPage, Moment
 from headwater.http.inputs.fields import one_of, written
@@ -52,6 +51,7 @@ from headwater.reports.query import (
     ReportQuery,
     common_rules,
     refuse_broken_rules,
+    single_model_rules,
 )
 from headwater.reports.questions.cohorts import UNATTRIBUTED
 from headwater.reports.questions.credit_rows import (
@@ -201,12 +201,7 @@ def check_credits(query: CreditsQuery) -> None:
     refuse_broken_rules(
         [
             *common_rules(figure),
-            ("attribution_model", query.model in MODELS, f"must be one of {', '.join(MODELS)}."),
-            (
-                TRAINED_MODEL.name,
-                figure.trained_model is None or figure.needs_trained_model,
-                ONLY_WITH_MARKOV,
-            ),
+            *single_model_rules(figure),
             (
                 "credit",
                 not (figure.of_some_touches and credit.reasons),
