@@ -189,7 +189,7 @@ async def send_csv(request: Request) -> Response:
     page = await open_page(request)
     choice = _read_choice(page)
     result = await PlatformComparisons(page, choice).compare(choice.platform)
-    return csv_response("platform-comparison", result.span, comparison_csv(answer_comparison(result)))
+    return csv_response("platform-comparison", result.ours.span, comparison_csv(answer_comparison(result)))
 
 
 _PATH = f"{HOME}/spaces/{{space_id}}/ads/comparison"

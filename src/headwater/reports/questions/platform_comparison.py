@@ -15,19 +15,18 @@ from msgspec import UNSET, Meta, Struct
 from psycopg import AsyncConnection
 
 from headwater.attribution.models import WINDOWS
-from headwater.attribution.trained_models.choice import TRAINED_MODEL, ChosenModel, cite
+from headwater.attribution.trained_models.choice import TRAINED_MODEL, cite
 from headwater.events.filters import EVENT_NAMES_PARAMETER
 from headwater.forwarding.deliveries.delivery_log import count_by_status
 from headwater.forwarding.destinations.destinations import ACCEPTED_STATUSES, list_destinations
 from headwater.http.inputs.fields import one_of, written
 from headwater.http.inputs.parameters import Input, Parameter
-from headwater.reports.engine.conversion import LeftOutMoney, LeftOutSpend
+from headwater.reports.engine.conversion import LeftOutSpend
 from headwater.reports.engine.measures import rounded
 from headwater.reports.engine.report import ReportResult, query_reports
 from headwater.reports.hints import Hints
 from headwater.reports.query import (
     DateBasis,
-    DateTimeSpan,
     FigureColumn,
     Filters,
     Group,
@@ -105,19 +104,14 @@ class ComparisonQuery(Struct, frozen=True):
 
 class ComparisonResult(Struct, frozen=True):
     query: ComparisonQuery
+    ours: ReportResult
     reported: Count | None
     """By the platform; None without any in the period."""
     counts: tuple[Count, ...]
     """The first as the platform counts, the last ours, with one step between neighbours."""
     deliveries: Mapping[str, int] | None
     """Conversions counted like the platform's, by delivery status; None without a destination."""
-    span: DateTimeSpan
-    timezone: str
-    currency: str
-    trained_model: ChosenModel | None
-    left_out_money: tuple[LeftOutMoney, ...]
     left_out_spend: tuple[LeftOutSpend, ...]
-    snapshot: str
 
     @property
     def as_platform(self) -> Count:
@@ -180,16 +174,11 @@ async def compare_platform(
     )
     return ComparisonResult(
         query,
+        own_report,
         reported,
         counts,
         await _count_deliveries(connection, space_id, query),
-        own_report.span,
-        own_report.timezone,
-        own_report.currency,
-        own_report.trained_model,
-        own_report.left_out_money,
         left_out_spend,
-        own_report.snapshot,
     )
 
 
@@ -346,7 +335,7 @@ async def load_comparison(
 
 
 def answer_comparison(result: ComparisonResult) -> PlatformComparison:
-    query, report = result.query, result.query.report
+    query, ours = result.query, result.ours
     return PlatformComparison(
         platform=query.platform,
         reported=result.reported and _answer_count(result.reported),
@@ -360,16 +349,16 @@ def answer_comparison(result: ComparisonResult) -> PlatformComparison:
         if result.deliveries is None
         else PlatformDeliveries(result.not_accepted or 0, {**result.deliveries}),
         click_window=query.click_window,
-        period=format_span(result.span),
-        timezone=result.timezone,
-        currency=result.currency,
-        attribution_model=report.models[0],
-        attribution_window=report.window_days,
-        date_basis=str(report.date_basis),
-        left_out_money=describe_left_out(result.left_out_money),
+        period=format_span(ours.span),
+        timezone=ours.timezone,
+        currency=ours.currency,
+        attribution_model=query.report.models[0],
+        attribution_window=query.report.window_days,
+        date_basis=str(query.report.date_basis),
+        left_out_money=describe_left_out(ours.left_out_money),
         left_out_spend=describe_left_out_spend(result.left_out_spend),
-        trained_model=result.trained_model and cite(result.trained_model),
-        snapshot=result.snapshot,
+        trained_model=ours.trained_model and cite(ours.trained_model),
+        snapshot=ours.snapshot,
     )
 
 
