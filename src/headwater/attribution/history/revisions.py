@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from psycopg import AsyncConnection, Connection
 
-from headwater.attribution.paths.path_data import IntArray
+from headwater.attribution.paths.path_data import NO_NUMBERS, IntArray
 from headwater.database.bulk_values import rows
 from headwater.database.jobs.duties import Duty
 from headwater.database.queries import Queries, fetch_one
@@ -181,6 +181,6 @@ def pack_ids(ids: Collection[int]) -> bytes:
 
 def unpack_ids(packed: bytes) -> IntArray:
     if not packed:
-        return np.array([], dtype=np.int64)
+        return NO_NUMBERS
     differences = np.frombuffer(packed[_HEAD:], dtype=f">u{packed[0]}").astype(np.int64)
     return differences + int.from_bytes(packed[1:_HEAD])

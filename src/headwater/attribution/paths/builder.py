@@ -15,7 +15,7 @@ from psycopg.sql import SQL, Composed, Identifier, Placeholder
 
 from headwater.attribution.paths import changes, segments
 from headwater.attribution.paths.lookup import are_among
-from headwater.attribution.paths.path_data import Column, IntArray, PathData
+from headwater.attribution.paths.path_data import NO_NUMBERS, Column, IntArray, PathData, join_numbers
 from headwater.attribution.paths.postings import make_postings
 from headwater.attribution.paths.reader import (
     OF_DAY,
@@ -63,7 +63,6 @@ LOOK_SECONDS = 2.0
 
 NEW = -1
 """The part of events in no segment yet."""
-_NO_IDS = np.array([], dtype=np.int64)
 
 log = structlog.get_logger()
 
@@ -163,7 +162,7 @@ def select_changes(event_ids: IntArray, parts: Mapping[int, IntArray]) -> dict[i
     """
     changed_ids = np.unique(event_ids)
     changes_by_part = {value: np.sort(ids[are_among(changed_ids, ids)]) for value, ids in parts.items()}
-    known_ids = np.sort(np.concatenate([_NO_IDS, *changes_by_part.values()]))
+    known_ids = np.sort(join_numbers(changes_by_part.values()))
     changes_by_part[NEW] = changed_ids[~are_among(known_ids, changed_ids)][:MOST_CHANGES]
     oldest = event_ids[0]
 
@@ -225,7 +224,7 @@ class _Day:
         numbers, event_ids = np.array(changes_rows, dtype=np.int64).T
         parts = self._read_parts(np.unique(event_ids))
         selected_changes = select_changes(event_ids, parts.changed_ids)
-        all_ids = np.sort(np.concatenate([*selected_changes.values()]))
+        all_ids = np.sort(join_numbers(selected_changes.values()))
         count = self._write_parts(selected_changes, parts.sizes, self._live(all_ids))
         self._connection.execute(segments.queries["write_day"], self._values | {"parts": count})
         processed_ids = {"ids": numbers[are_among(all_ids, event_ids)].tolist()}
@@ -238,11 +237,11 @@ class _Day:
         """Write the segments of taken events and return their number. `sizes` has each segment's number of
         events.
         """
-        new, count = _select_by_ids(current_paths, selected.get(NEW, _NO_IDS)), len(sizes)
+        new, count = _select_by_ids(current_paths, selected.get(NEW, NO_NUMBERS)), len(sizes)
         has_room = count > 0 and sizes[-1] + new.events <= MOST_EVENTS
         home = count - 1 if has_room else count
         for part_number in {*selected, *([home] if new.events else [])} - {NEW}:
-            ids = selected.get(part_number, _NO_IDS)
+            ids = selected.get(part_number, NO_NUMBERS)
             old_paths = [self._read_segment(part_number, omitted_ids=ids)] if part_number < count else []
             new_paths = [new] if part_number == home else []
             self._write_segment(

@@ -13,15 +13,21 @@ import numpy as np
 from msgspec import Struct
 
 from headwater.attribution.paths.lookup import find_positions
-from headwater.attribution.paths.path_data import BoolArray, Column, IntArray, PathData
+from headwater.attribution.paths.path_data import (
+    NO_NUMBERS,
+    BoolArray,
+    Column,
+    IntArray,
+    PathData,
+    find_midnight,
+    join_numbers,
+)
 from headwater.attribution.paths.postings import read_postings
 
 MOST_SEGMENTS = 1_000
 MOST_CHANGES = 10_000
 NO_CREDIT = -1
 """In place of an event's second."""
-_NO_NUMBERS = np.array([], dtype=np.int64)
-_1970 = date(1970, 1, 1).toordinal()
 
 
 @dataclass(frozen=True)
@@ -45,8 +51,8 @@ class CreditedEvents:
     @classmethod
     def join(cls, several: Sequence[Self]) -> CreditedEvents:
         return CreditedEvents(
-            np.concatenate([_NO_NUMBERS, *(item.event_ids for item in several)]),
-            np.concatenate([_NO_NUMBERS, *(item.seconds for item in several)]),
+            join_numbers(item.event_ids for item in several),
+            join_numbers(item.seconds for item in several),
             sum(item.touches for item in several),
             sum(item.passed for item in several),
         )
@@ -59,8 +65,7 @@ def read_all_postings(
     events_by_part: dict[int, list[CreditedEvents]] = {}
     for stamp, day, source, data in postings:
         ids, seconds, count = read_postings(data, source, model, window_days)
-        midnight = (day.toordinal() - _1970) * 86_400
-        credited = CreditedEvents(ids, seconds + midnight, len(ids), count)
+        credited = CreditedEvents(ids, seconds + find_midnight(day), len(ids), count)
         events_by_part.setdefault(stamp, []).append(credited)
     return {stamp: CreditedEvents.join(postings) for stamp, postings in events_by_part.items()}
 
@@ -86,9 +91,9 @@ class EventChanges(Struct, frozen=True):
 class CachedCredit:
     segments: Mapping[int, CreditedEvents] = field(default_factory=dict[int, CreditedEvents])
     """By segment version."""
-    changes: IntArray = field(default_factory=lambda: _NO_NUMBERS)
+    changes: IntArray = field(default_factory=lambda: NO_NUMBERS)
     """Of events with a single change, ascending."""
-    seconds: IntArray = field(default_factory=lambda: _NO_NUMBERS)
+    seconds: IntArray = field(default_factory=lambda: NO_NUMBERS)
     """Each change's event second, or NO_CREDIT."""
 
     def find_seconds(self, changes: EventChanges) -> tuple[IntArray, IntArray, BoolArray]:

@@ -27,7 +27,13 @@ from headwater.attribution.paths.cached_credit import (
     read_all_postings,
 )
 from headwater.attribution.paths.lookup import are_among
-from headwater.attribution.paths.path_data import IntArray, read_numbers
+from headwater.attribution.paths.path_data import (
+    NO_NUMBERS,
+    IntArray,
+    find_midnight,
+    read_numbers,
+    to_unix_seconds,
+)
 from headwater.attribution.paths.postings import POSTING_OCTETS, count_credited, list_columns
 from headwater.attribution.paths.segments import DamagedSegment, read_query, unpacked
 from headwater.attribution.query import Attribution, has_credit
@@ -47,11 +53,7 @@ _PASSED_FOR_SHARES, _PASSED_FOR_PICKS = 2, 20
 """Initially expected postings or events per credited event, for models that share credit and for others."""
 _MARGIN = 1.2
 """Factor of extra events, to get enough rows."""
-_2000 = 946_684_800
-_1970 = date(1970, 1, 1).toordinal()
 _SECONDS_A_DAY = 86_400
-_MICROSECONDS = 1_000_000
-_NO_NUMBERS = np.array([], dtype=np.int64)
 
 _ENDS = {
     "newest first": {
@@ -148,7 +150,7 @@ class CreditScan:
         self._days = [first.date(), last.date()]
         self._span = (_to_second(first), _to_second(last))
         self._passed, self._credited, self._touches = 0, 0, 0
-        self._ids, self._seconds = _NO_NUMBERS, _NO_NUMBERS
+        self._ids, self._seconds = NO_NUMBERS, NO_NUMBERS
         self._is_finished = first > last
         self.has_common = False
         """True if a source is common in a segment."""
@@ -192,15 +194,16 @@ class CreditScan:
         """Leave all remaining events to a full scan."""
         if len(self._seconds):
             self.stopped_at = int(self._seconds[0]) + (not self._backward)
-            self._ids = self._seconds = _NO_NUMBERS
+            self._ids = self._seconds = NO_NUMBERS
             self._is_finished = True
         elif not self._is_finished:
             self._stop_before_days()
 
     def _stop_before_days(self) -> None:
         """Leave the unread days to a scan of all events."""
-        day = self._days[not self._backward].toordinal() + (not self._backward)
-        self._is_finished, self.stopped_at = True, (day - _1970) * _SECONDS_A_DAY
+        midnight = find_midnight(self._days[not self._backward])
+        self._is_finished = True
+        self.stopped_at = midnight if self._backward else midnight + _SECONDS_A_DAY
 
     async def _read_days(self, event_count: int) -> None:
         """Read days that should have `event_count` events, or leave them."""
@@ -287,7 +290,7 @@ class CreditScan:
             ),
             return_index=True,
         )
-        live_seconds = _whole_seconds(days_range.live_times)
+        live_seconds = to_unix_seconds(read_numbers(days_range.live_times))
         return ids, np.concatenate([seconds[is_unchanged], seconds_now[has_credit_now], live_seconds])[places]
 
     async def _find_changed(self, changes: EventChanges) -> tuple[IntArray, IntArray]:
@@ -298,7 +301,7 @@ class CreditScan:
         values = self._values() | {"event_ids": array(events[~is_cached].tolist())}
         record = await (await self._execute("changed", values)).fetchone()
         assert record is not None
-        ids, times = read_numbers(record[0]), _whole_seconds(record[1])
+        ids, times = read_numbers(record[0]), to_unix_seconds(read_numbers(record[1]))
         seconds = np.where(is_cached, seconds, NO_CREDIT)
         seconds[np.searchsorted(events, ids)] = times
         self._store_cache(self._credit_cache.with_changes(changes, seconds))
@@ -336,11 +339,6 @@ class CreditScan:
         else:
             self._is_finished = days_range.first_day <= self._days[0]
             self._days[1] = days_range.first_day - timedelta(days=not self._is_finished)
-
-
-def _whole_seconds(packed: bytes | None) -> IntArray:
-    """Convert packed PostgreSQL timestamps to Unix seconds."""
-    return read_numbers(packed) // _MICROSECONDS + _2000
 
 
 def _to_second(moment: datetime) -> int:

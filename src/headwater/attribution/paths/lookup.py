@@ -6,13 +6,12 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from headwater.attribution.paths.path_data import BoolArray, IntArray
+from headwater.attribution.paths.path_data import NO_NUMBERS, BoolArray, IntArray, join_numbers
 
 _ENTRIES_PER_NUMBER, _MIN_ENTRIES = 16, 1 << 20
 """The most entries of a table: per number, or in total."""
 _MAX_ENTRIES_ONCE, _MIN_VALUES = 1 << 18, 256
 """The most entries of a one-time table, and the fewest values worth it."""
-_NO_NUMBERS = np.array([], dtype=np.int64)
 
 
 def find_positions(ascending: IntArray, values: IntArray) -> tuple[IntArray, BoolArray]:
@@ -67,7 +66,7 @@ class NumberMap:
         if greatest - self._before <= longest:
             self._table = np.full(greatest - self._before + 2, nothing, dtype=np.int64)
             self._table[numbers - self._before] = values
-            self._numbers = self._values = _NO_NUMBERS  # the table has everything
+            self._numbers = self._values = NO_NUMBERS  # the table has everything
 
     def find(self, values: IntArray) -> IntArray:
         if self._table is None:
@@ -116,7 +115,7 @@ def distinct(*parts: tuple[IntArray, IntArray]) -> tuple[IntArray, IntArray]:
     if (greatest - least + 1) << bits < _DENSE * count:
         distinct_pairs = _mark_numbers((codes(*array) for array in parts), (greatest - least + 1) << bits)
     else:
-        ordered_pairs = np.sort(np.concatenate([_NO_NUMBERS, *(codes(*array) for array in parts)]))
+        ordered_pairs = np.sort(join_numbers(codes(*array) for array in parts))
         distinct_pairs = ordered_pairs[_begins(ordered_pairs)]
     kind = np.min_scalar_type(greatest) if least >= 0 else np.dtype(np.int64)
     distinct_first = np.empty(len(distinct_pairs), dtype=kind)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from enum import IntEnum, StrEnum
 from itertools import pairwise
 from typing import Any, Self
@@ -15,6 +16,7 @@ from headwater.attribution.shares import count_before
 
 IntArray = NDArray[np.integer[Any]]
 BoolArray = NDArray[np.bool_]
+NO_NUMBERS: IntArray = np.array([], dtype=np.int64)
 
 NO_AMOUNT = -(2**63)
 """The amount of an event without one."""
@@ -144,6 +146,10 @@ class PathData:
             None if self.orders_until is None else self.orders_until[places],
         )
 
+    def have_names(self, names: Collection[str]) -> BoolArray:
+        has_name = np.array([name in names for name in self.event_names], dtype=np.bool_)
+        return has_name[self[Column.NAMES]]
+
     def parts(self, count: int) -> list[PathData]:
         """Split into about equal numbers of events, copying only path starts."""
         edges = [self.events * number // count for number in range(count + 1)]
@@ -223,6 +229,25 @@ def _adapt_column(paths: PathData, column: Column, start: int, event_names: tupl
     return values
 
 
+def join_numbers(parts: Iterable[IntArray]) -> IntArray:
+    """Concatenate as 64-bit numbers; empty for none."""
+    return np.concatenate([NO_NUMBERS, *parts])
+
+
 def read_numbers(packed: bytes | None, kind: str = ">i8") -> IntArray:
     """Unpack big-endian numbers; empty for None."""
     return np.frombuffer(packed or b"", dtype=kind).astype(np.int64)
+
+
+_1970 = date(1970, 1, 1).toordinal()
+_SECONDS_BEFORE_2000 = 946_684_800
+
+
+def find_midnight(day: date) -> int:
+    """Return the Unix second that begins a UTC day."""
+    return 86_400 * (day.toordinal() - _1970)
+
+
+def to_unix_seconds(times: IntArray) -> IntArray:
+    """Convert PostgreSQL's times, microseconds since 2000."""
+    return times // 1_000_000 + _SECONDS_BEFORE_2000

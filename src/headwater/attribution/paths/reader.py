@@ -19,12 +19,15 @@ from headwater.attribution.paths.cache import Key, PathSource, cache
 from headwater.attribution.paths.lookup import are_among
 from headwater.attribution.paths.path_data import (
     NO_AMOUNT,
+    NO_NUMBERS,
     OLDER_COLUMNS,
     Column,
     EventKind,
     IntArray,
     PathData,
+    join_numbers,
     read_numbers,
+    to_unix_seconds,
 )
 from headwater.attribution.paths.scan_plan import Block, ScanPlan, SegmentedDay, make_pending_events
 from headwater.attribution.paths.segments import DamagedSegment, read_query, unpacked
@@ -45,7 +48,6 @@ log = structlog.get_logger()
 
 Batch = tuple[Block, PathData]
 
-_NO_IDS = np.array([], dtype=np.int64)
 OF_IDS = SQL("e.id = ANY(%(event_ids)s::bigint[])")
 OF_DAY = SQL(
     "e.event_time >= %(day)s::timestamp AT TIME ZONE 'UTC'"
@@ -54,9 +56,8 @@ OF_DAY = SQL(
 
 _OWN_CONTACT = SQL("e.contact_id")
 _SHARED_CONTACT = SQL("coalesce(-e.company_id, e.contact_id)")
-_2000 = 946_684_800
-_MICROSECONDS = 1_000_000
-_DAY = 86_400 * _MICROSECONDS
+_DAY = 86_400_000_000
+"""In microseconds."""
 
 
 class PathReader:
@@ -122,7 +123,7 @@ class PathReader:
             block = scan.pending_block(days)
             if not is_cached(block):
                 yield block, await self._read_pending(scan, days)
-        block, unknown = scan.unknown_block(), np.concatenate([_NO_IDS, *event_ids])
+        block, unknown = scan.unknown_block(), join_numbers(event_ids)
         for start in range(0, len(unknown), MAX_LIVE_EVENTS):
             if not is_cached(block):
                 yield block, await self.read_live(unknown[start : start + MAX_LIVE_EVENTS])
@@ -182,7 +183,7 @@ class PathReader:
     async def _list_ids(self, days: Iterable[date]) -> IntArray:
         values = {"space_id": self._space_id, "days": sorted(days)}
         if not values["days"]:
-            return _NO_IDS
+            return NO_NUMBERS
         rows = await fetch_all(self._connection, segments.queries["events_of_days"], values)
         return np.array([event_id for (event_id,) in rows], dtype=np.int64)
 
@@ -271,11 +272,11 @@ def assemble(record: Sequence[Any]) -> PathData:
         Column.CONTACTS: read_numbers(contacts),
         Column.COMPANIES: read_numbers(companies),
         Column.NAMES: np.array([name_numbers[name] for name in names or ()], dtype=np.int64),
-        Column.SECONDS: event_times // _MICROSECONDS + _2000,
+        Column.SECONDS: to_unix_seconds(event_times),
         Column.AMOUNTS: read_numbers(amounts),
         Column.STARTS: starts,
         Column.LENGTHS: ends - starts,
-        Column.TOUCH_SECONDS: touch_times // _MICROSECONDS + _2000,
+        Column.TOUCH_SECONDS: to_unix_seconds(touch_times),
         Column.SOURCES: read_numbers(touches[2], ">i2"),
         Column.TAG_SETS: read_numbers(touches[3], ">i4"),
         Column.KINDS: read_numbers(kinds, ">i2"),

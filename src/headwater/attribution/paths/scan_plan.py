@@ -12,12 +12,11 @@ from functools import cached_property
 import numpy as np
 from msgspec import Struct
 
-from headwater.attribution.paths.path_data import IntArray
+from headwater.attribution.paths.path_data import IntArray, find_midnight, join_numbers
 
 BLOCK_SIZE = 500_000
 """Events and touches of a block: enough for numpy. 1,000,000 is slightly faster and needs twice the memory.
 """
-_1970 = date(1970, 1, 1).toordinal()
 _DAY = 86_400
 
 
@@ -53,8 +52,7 @@ class Block(Struct, frozen=True):
     @property
     def seconds(self) -> range:
         """The Unix seconds of its UTC days."""
-        first, after = self.first_day.toordinal(), self.last_day.toordinal() + 1
-        return range(_DAY * (first - _1970), _DAY * (after - _1970))
+        return range(find_midnight(self.first_day), find_midnight(self.last_day) + _DAY)
 
 
 @dataclass(frozen=True)
@@ -115,7 +113,7 @@ class ScanPlan:
     def pending_in(self, block: Block) -> IntArray:
         """Return events on days with segments, ascending."""
         days = [self.pending[day].event_ids for day in self.days_in(block) if day in self.pending]
-        return np.unique(np.concatenate([np.array([], dtype=np.int64), *days]))
+        return np.unique(join_numbers(days))
 
     def pending_days(self, damaged: Collection[date], max_events: int) -> Iterator[list[date]]:
         """Group days with valid segments by up to `max_events`."""

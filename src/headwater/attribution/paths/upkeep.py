@@ -17,6 +17,7 @@ from headwater.attribution.paths.builder import Builder
 from headwater.attribution.paths.builder import queries as builder_queries
 from headwater.attribution.paths.path_data import (
     EVENT_COLUMNS,
+    NO_NUMBERS,
     TOUCH_COLUMNS,
     Column,
     IntArray,
@@ -118,9 +119,7 @@ def _check_day(connection: Connection[Any], space_id: int, day: date) -> DayRepo
     )
     if is_incomplete or not _have_right_postings(cursor, span, segments):
         return DayReport(day, live_data.events, len(pending), 0, damaged=True)
-    stored_data = PathData.join(
-        [live_data.select(np.array([], dtype=np.int64)), *(segment.paths for segment in segments)]
-    )
+    stored_data = PathData.join([live_data.select(NO_NUMBERS), *(segment.paths for segment in segments)])
     wrong_count = _differences(stored_data, live_data, pending)
     return DayReport(day, live_data.events, len(pending), wrong_count, damaged=False)
 

@@ -24,6 +24,7 @@ from headwater.attribution.paths.path_data import (
     EventKind,
     IntArray,
     PathData,
+    join_numbers,
 )
 from headwater.events.accepted import UPSELL_NAME
 from headwater.reports.changes.change import MAX_EVENT_GROUPS, MAX_LARGEST, Figures
@@ -284,9 +285,7 @@ class EventPart(NamedTuple):
 def find_largest(query: ReportQuery, order: GroupOrder, sums: CauseSums) -> tuple[int, list[EventPart]]:
     """Count a cause's changed events, and return the largest by amount, then by the first measure."""
     all_sums = [group_sums for group_sums in (sums.by_group, sums.by_event) if group_sums.groups]
-    ids = np.unique(
-        np.concatenate([np.array([], dtype=np.int64), *(group_sums.keys[-1] for group_sums in all_sums)])
-    )
+    ids = np.unique(join_numbers(group_sums.keys[-1] for group_sums in all_sums))
 
     def moved(group_sums: GroupSums, measure: Measure) -> NDArray[np.float64]:
         if not group_sums.groups:

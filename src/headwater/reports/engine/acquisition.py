@@ -15,11 +15,13 @@ from headwater.attribution.paths.cache import Key
 from headwater.attribution.paths.lookup import NumberMap
 from headwater.attribution.paths.path_data import (
     NO_AMOUNT,
+    NO_NUMBERS,
     ON_PATHS,
     TOUCH_COLUMNS,
     Column,
     IntArray,
     PathData,
+    join_numbers,
 )
 from headwater.attribution.paths.reader import MAX_LIVE_EVENTS
 from headwater.http.inputs.timerange import months_after
@@ -239,7 +241,7 @@ async def _add_company_paths(
     paths = reader.path_reader(observer.columns, by_company=True)
     personal_orders = [orders.select(orders[Column.COMPANIES] == 0) for orders in firsts]
     event_ids = [orders[Column.EVENT_IDS][orders[Column.COMPANIES] != 0] for orders in firsts]
-    company_event_ids = np.concatenate([np.array([], dtype=np.int64), *event_ids])
+    company_event_ids = join_numbers(event_ids)
     for index in range(0, len(company_event_ids), MAX_LIVE_EVENTS):
         await reader.bound_time()
         live_data = await paths.read_live(company_event_ids[index : index + MAX_LIVE_EVENTS])
@@ -272,7 +274,7 @@ async def load_acquired(reader: ReportReader, query: ReportQuery, acquisition: A
 
 def _select_acquired(observed: Observed, acquisition: Acquisition) -> IntArray:
     if not observed.firsts:
-        return np.array([], dtype=np.int64)
+        return NO_NUMBERS
     plan: Plan = observed.planned.plan
     firsts = PathData.join(observed.firsts)
     customers = observed.customers.keys(firsts)

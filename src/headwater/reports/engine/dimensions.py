@@ -15,7 +15,7 @@ import numpy as np
 from msgspec import Struct
 
 from headwater.attribution.paths.lookup import NumberMap
-from headwater.attribution.paths.path_data import NO_AMOUNT, BoolArray, Column, EventKind, IntArray, PathData
+from headwater.attribution.paths.path_data import NO_AMOUNT, NO_NUMBERS, Column, EventKind, IntArray, PathData
 from headwater.events.accepted import CONVERSIONS, ORDER_NAME, SALES_EVENTS
 from headwater.reports.engine.time_buckets import TimeBuckets
 from headwater.reports.query import Filters
@@ -23,7 +23,6 @@ from headwater.sources.catalogue import CHANNEL_IDS
 from headwater.sources.source_names import SourceNames
 
 _QUARTER = 900
-_NO_STARTS = np.array([], dtype=np.int64)
 NO_KEY = -1
 
 
@@ -89,8 +88,7 @@ class EventNames(Struct, frozen=True):
 
     def keys(self, paths: PathData) -> IntArray:
         places = np.array([self.names.index(name) for name in paths.event_names], dtype=np.int64)
-        stored_names = paths[Column.NAMES]
-        return places[stored_names] if len(places) else stored_names.astype(np.int64)
+        return places[paths[Column.NAMES]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +137,7 @@ class Step:
     @property
     def timeless(self) -> Step:
         """The dimension without period, if events are grouped."""
-        return self if self.of_touch else Step(_NO_STARTS)
+        return self if self.of_touch else Step(NO_NUMBERS)
 
     def cut(self, seconds: range) -> tuple[int, tuple[int, ...]]:
         """Count the buckets up to the first second, and return later starts within the seconds."""
@@ -286,25 +284,21 @@ class EventKinds:
         is_order = np.array([name == ORDER_NAME for name in paths.event_names], dtype=np.bool_)
         plain_keys = np.where(is_order, Kind.ORDER, Kind.CONVERSION)[paths[Column.NAMES]]
         keys = np.where(kinds == EventKind.PLAIN, plain_keys, keys)
-        return keys if self._has_all(paths) else np.where(self._has_name(paths), keys, NO_KEY)
+        return keys if self._has_all(paths) else np.where(paths.have_names(self.names), keys, NO_KEY)
 
     def converting_amounts(self, paths: PathData, amounts: IntArray) -> IntArray:
         """Set the amounts of other events to 0."""
-        return amounts if self._has_all(paths) else np.where(self._has_name(paths), amounts, 0)
+        return amounts if self._has_all(paths) else np.where(paths.have_names(self.names), amounts, 0)
 
     def without_other_amounts(self, paths: PathData) -> PathData:
         if self._has_all(paths):
             return paths
-        amounts = np.where(self._has_name(paths), paths[Column.AMOUNTS], NO_AMOUNT)
+        amounts = np.where(paths.have_names(self.names), paths[Column.AMOUNTS], NO_AMOUNT)
         columns = {**paths.columns, Column.AMOUNTS: amounts}
         return replace(paths, columns=columns)
 
     def _has_all(self, paths: PathData) -> bool:
         return not self.names or set(self.names).issuperset(paths.event_names)
-
-    def _has_name(self, paths: PathData) -> BoolArray:
-        is_listed = np.array([name in self.names for name in paths.event_names], dtype=np.bool_)
-        return is_listed[paths[Column.NAMES]]
 
 
 EVERY_NAME = EventKinds()

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from headwater.attribution.paths.cache import Key
 from headwater.attribution.paths.lookup import NumberMap, distinct_values
-from headwater.attribution.paths.path_data import BoolArray, Column, IntArray, PathData
+from headwater.attribution.paths.path_data import BoolArray, Column, IntArray, PathData, join_numbers
 from headwater.attribution.paths.scan_plan import Block, ScanPlan
 from headwater.reports.engine.block_sums import Addition
 from headwater.reports.engine.dimensions import (
@@ -35,7 +35,7 @@ from headwater.reports.engine.groups import (
     load_dimension,
     step_keys,
 )
-from headwater.reports.engine.plan import NEVER, NO_MARK, FirstOrders, KeyFilter, have_names
+from headwater.reports.engine.plan import NEVER, NO_MARK, FirstOrders, KeyFilter
 from headwater.reports.engine.report_reader import ReportReader, run_in_thread
 from headwater.reports.engine.time_buckets import counterpart, cut
 from headwater.reports.query import STEPS, Comparison, DateTimeSpan, Group, ReportQuery
@@ -99,7 +99,7 @@ class OrderScope(Struct, frozen=True):
         """Return customers, seconds and event ids."""
         is_order = paths[Column.AMOUNTS] > 0
         if self.event_names:
-            is_order &= have_names(self.event_names, paths)
+            is_order &= paths.have_names(self.event_names)
         columns = [self.customers.keys(paths), paths[Column.SECONDS], paths[Column.EVENT_IDS]]
         return np.stack([column[is_order].astype(np.int64) for column in columns])
 
@@ -157,7 +157,7 @@ def _find_least(places: IntArray, values: IntArray, size: int) -> IntArray:
 
 
 def _join_column(orders: Sequence[IntArray], column: int) -> IntArray:
-    return np.concatenate([np.array([], dtype=np.int64), *(piece_orders[column] for piece_orders in orders)])
+    return join_numbers(piece_orders[column] for piece_orders in orders)
 
 
 FIELD = "only"

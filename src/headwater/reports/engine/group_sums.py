@@ -11,10 +11,9 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from headwater.attribution.paths.lookup import distinct, distinct_values, firsts
-from headwater.attribution.paths.path_data import IntArray, PathData
+from headwater.attribution.paths.path_data import NO_NUMBERS, IntArray, PathData
 from headwater.reports.engine.dimensions import Dimension
 
-_NOTHING = np.array([], dtype=np.int64)
 _LARGEST = (1 << 63) - 1
 
 Numbers = NDArray[Any]
@@ -38,7 +37,7 @@ def sum_all(numbers: Numbers) -> int:
 
 def _sum_runs(several: Sequence[Numbers], order: IntArray, starts: IntArray) -> Numbers:
     numbers = np.concatenate(several)[order]
-    return np.add.reduceat(_widen(numbers, len(numbers)), starts) if len(starts) else _NOTHING
+    return np.add.reduceat(_widen(numbers, len(numbers)), starts) if len(starts) else NO_NUMBERS
 
 
 def _widen(numbers: Numbers, factor: int) -> Numbers:
@@ -102,12 +101,12 @@ class GroupSums(Struct, frozen=True):
         return len(distinct_values(self.contacts[1]))
 
 
-NO_PAIRS = (_NOTHING, _NOTHING)
+NO_PAIRS = (NO_NUMBERS, NO_NUMBERS)
 
 
 def _runs(keys: tuple[IntArray, ...], count: int) -> tuple[IntArray, IntArray]:
     if not count:
-        return _NOTHING, _NOTHING
+        return NO_NUMBERS, NO_NUMBERS
     if not keys:
         return np.arange(count), np.array([0])
     order = np.lexsort(keys[::-1])

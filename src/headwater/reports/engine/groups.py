@@ -13,7 +13,7 @@ from msgspec import Struct
 from psycopg import AsyncConnection
 from psycopg.sql import SQL, Composable, Identifier
 
-from headwater.attribution.paths.path_data import Column, IntArray, read_numbers
+from headwater.attribution.paths.path_data import Column, IntArray, join_numbers, read_numbers
 from headwater.database.queries import Queries, fetch_all, fetch_one
 from headwater.events.accepted import EVENT_NAMES
 from headwater.people.contacts.filters import Condition, compose_all
@@ -249,7 +249,7 @@ async def _load_tag_sets(connection: AsyncConnection, space: Space, group: Group
 
 def _flatten(members: Sequence[IntArray]) -> tuple[IntArray, IntArray]:
     """Return the numbers of all sets, ascending, and the index of each one's set."""
-    numbers = np.concatenate([np.array([], dtype=np.int64), *members])
+    numbers = join_numbers(members)
     keys = np.repeat(np.arange(len(members)), [len(ids) for ids in members])
     order = np.argsort(numbers)
     return numbers[order], keys[order]

@@ -11,7 +11,14 @@ from datetime import date
 import numpy as np
 
 from headwater.attribution.paths.lookup import distinct_values
-from headwater.attribution.paths.path_data import LEFT_OUT, Column, IntArray, PathData
+from headwater.attribution.paths.path_data import (
+    LEFT_OUT,
+    NO_NUMBERS,
+    Column,
+    IntArray,
+    PathData,
+    join_numbers,
+)
 from headwater.attribution.paths.reader import PathReader
 from headwater.attribution.trained_models.choice import ChosenModel, ModelChoice, fetch_chosen
 from headwater.http.errors import Invalid
@@ -212,9 +219,6 @@ def _sort_key(planned: PeriodPlan) -> tuple[bool, int]:
     return planned.plan.reads_company_paths, planned.days[0].toordinal()
 
 
-_NO_IDS = np.array([], dtype=np.int64)
-
-
 class LeftOutLoader:
     """Loads once per scope."""
 
@@ -241,8 +245,7 @@ async def load_left_out(
     paths = reader.path_reader(_columns(plan), by_company=by_company)
     scan = await reader.plan_scan(paths, planned.days)
     amounts = await reader.left_out_amounts(scan)
-    batches = [ids async for (ids,) in reader.sums(paths, scan, [plan], _LEFT_OUT_EVENTS)]
-    ids = np.concatenate([_NO_IDS, *batches])
+    ids = join_numbers([ids async for (ids,) in reader.sums(paths, scan, [plan], _LEFT_OUT_EVENTS)])
     if omitted_ids:
         ids = ids[~np.isin(ids, np.fromiter(omitted_ids, dtype=np.int64))]
     return tuple(amounts.sum_money(ids))
@@ -250,7 +253,7 @@ async def load_left_out(
 
 def find_left_out(plans: Sequence[Plan], paths: PathData) -> list[IntArray]:
     left_out_paths = _select_left_out(paths)
-    return [_find_ids(plan, left_out_paths) if left_out_paths.events else _NO_IDS for plan in plans]
+    return [_find_ids(plan, left_out_paths) if left_out_paths.events else NO_NUMBERS for plan in plans]
 
 
 def _select_left_out(paths: PathData) -> PathData:
@@ -276,4 +279,4 @@ def _columns(plan: Plan) -> tuple[Column, ...]:
     return tuple(dict.fromkeys([Column.EVENT_IDS, Column.NAMES, *columns]))
 
 
-_LEFT_OUT_EVENTS = Addition[Plan, IntArray]("left out", find_left_out, nothing=_NO_IDS)
+_LEFT_OUT_EVENTS = Addition[Plan, IntArray]("left out", find_left_out, nothing=NO_NUMBERS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -84,7 +84,7 @@ class EventConditions:
         if self.seconds is not None:
             mask &= (seconds >= self.seconds.start) & (seconds < self.seconds.stop)
         if filters.event_names:
-            mask &= have_names(filters.event_names, paths)
+            mask &= paths.have_names(filters.event_names)
         if self.contacts is not None:
             mask &= are_among(self.contacts, paths[Column.CONTACTS])
         if filters.amount_min is not None or filters.amount_max is not None:
@@ -102,11 +102,6 @@ class EventConditions:
         if greatest is not None:
             mask &= amounts <= int(greatest.scaleb(4) // 1)
         return mask
-
-
-def have_names(event_names: Collection[str], paths: PathData) -> BoolArray:
-    has_name = np.array([name in event_names for name in paths.event_names], dtype=np.bool_)
-    return has_name[paths[Column.NAMES]] if len(has_name) else np.zeros(paths.events, dtype=np.bool_)
 
 
 def window_columns(days: int) -> tuple[Column, ...]:

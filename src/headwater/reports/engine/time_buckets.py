@@ -37,7 +37,7 @@ def cut(span: DateTimeSpan, group: Group, zone: ZoneInfo, field: str = "group_by
         rule = f"cannot have {group}: the range has more than {MOST_STEPS} of them."
         raise Invalid.of(field, rule)
     instants = between(span.start, span.end, zone)
-    first, last = _find_first_day(span.start.date(), group), span.end.date()
+    first, last = find_first_day(span.start.date(), group), span.end.date()
     days: list[date] = []
     starts: list[datetime] = []
     while first <= last:
@@ -133,7 +133,8 @@ def name_key(bucket: int, steps: TimeBuckets) -> str:
     return name if steps.group is Group.MONTH else day
 
 
-def _find_first_day(day: date, group: Group) -> date:
+def find_first_day(day: date, group: Group | None) -> date:
+    """Return the first day of a week or month; the day itself for another group."""
     if group is Group.WEEK:
         return day - timedelta(days=day.weekday())
     return day.replace(day=1) if group is Group.MONTH else day

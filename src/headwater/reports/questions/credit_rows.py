@@ -22,6 +22,7 @@ from headwater.attribution.paths.path_data import (
     Column,
     IntArray,
     PathData,
+    join_numbers,
 )
 from headwater.database.bulk_values import array
 from headwater.database.queries import Queries, fetch_all
@@ -139,10 +140,9 @@ class ListedEvents(Struct, frozen=True):
 
     @classmethod
     def join(cls, several: Sequence[Self]) -> ListedEvents:
-        no_numbers = np.array([], dtype=np.int64)
         return ListedEvents(
-            np.concatenate([no_numbers, *(piece_events.seconds for piece_events in several)]),
-            np.concatenate([no_numbers, *(piece_events.event_ids for piece_events in several)]),
+            join_numbers(piece_events.seconds for piece_events in several),
+            join_numbers(piece_events.event_ids for piece_events in several),
         )
 
     def nearest(self, position: Position | None, limit: int) -> ListedEvents:
@@ -374,8 +374,7 @@ class CreditRowReader:
         return {event_id: _Details(*values) for event_id, *values in rows}
 
     async def _tags(self, touches: Sequence[IntArray]) -> dict[int, TouchTags]:
-        places = np.concatenate([np.array([], dtype=np.int64), *touches])
-        rows = await self._fetch("tag_sets", np.unique(self._paths[Column.TAG_SETS][places]))
+        rows = await self._fetch("tag_sets", np.unique(self._paths[Column.TAG_SETS][join_numbers(touches)]))
         return {tag_set: TouchTags(*values) for tag_set, *values in rows}
 
     async def _fetch(self, name: str, ids: IntArray) -> list[tuple[Any, ...]]:

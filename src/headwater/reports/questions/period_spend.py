@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from datetime import date, timedelta
+from datetime import date
 from decimal import Decimal
 from fractions import Fraction
 
@@ -13,6 +13,7 @@ from psycopg import AsyncConnection
 
 from headwater.reports.engine.conversion import LeftOutSpend
 from headwater.reports.engine.report_reader import limit_time, run_in_thread
+from headwater.reports.engine.time_buckets import find_first_day
 from headwater.reports.query import STEPS, Group, KeyCondition, ReportTooLarge
 from headwater.sources.catalogue import PAID, find_channel
 from headwater.spend.ads.catalogue import fetch_names
@@ -144,7 +145,7 @@ def _add_parts(
         row = spend_part.row
         if exchange.has_rate(row):
             row = exchange.convert(spend_part).row
-            day = date.min if detail.step is None else _first_day(Group(detail.step), row.date)
+            day = date.min if detail.step is None else find_first_day(row.date, Group(detail.step))
             row = row._replace(date=day, currency=exchange.target)
         place = SpendPart(
             row._replace(path=row.path[: detail.depth], figures=NOTHING), spend_part.is_remainder
@@ -178,7 +179,7 @@ def name_key(group: Group | None, spend_part: SpendPart) -> Key:
         case Group.COUNTRY:
             return row.country or None
         case _:
-            return f"{_first_day(group, row.date)}"
+            return f"{find_first_day(row.date, group)}"
 
 
 def _find_channel(row: LedgerRow) -> Key:
@@ -186,12 +187,6 @@ def _find_channel(row: LedgerRow) -> Key:
     if row.source is None:
         return None if row.owner is None else PAID
     return find_channel(row.source)
-
-
-def _first_day(group: Group | None, day: date) -> date:
-    if group is Group.WEEK:
-        return day - timedelta(days=day.weekday())
-    return day.replace(day=1) if group is Group.MONTH else day
 
 
 def meets_filters(
