@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any
 from zoneinfo import ZoneInfo
@@ -29,8 +28,8 @@ from headwater.reports.changes.spend import SUMS
 from headwater.reports.engine.report import GroupKey
 from headwater.reports.engine.snapshots import ReportSnapshot, parse_snapshot
 from headwater.reports.hints import Hints
-from headwater.reports.query import Comparison, Group
-from headwater.reports.questions.report import COMPLETENESS, NAMED_GROUPS, read_report_query
+from headwater.reports.query import Group, ReportQuery
+from headwater.reports.questions.report import COMPLETENESS, name_keys, read_report_query
 from headwater.reports.questions.report import PARAMETERS as REPORT_PARAMETERS
 from headwater.reports.questions.shared import (
     COMPARE,
@@ -86,16 +85,19 @@ SPEND_PARAMETERS = (SINCE, UNTIL, *(p for p in SPEND_REPORT_PARAMETERS if p.name
 
 def read_change_query(query: Input, space: Space, current_time: datetime) -> ChangeQuery:
     """Raise Invalid with every broken rule."""
-    start, end = SINCE.read(query), UNTIL.read(query)
-    report = read_report_query(query, space, current_time)
-    assert start is not None, "a required parameter that is missing is refused"
-    return ChangeQuery(replace(report, compare=Comparison.NONE, complete_on=None), start, end)
+    return _read_changes(query, space, current_time, read_report_query)
 
 
 def read_spend_change_query(query: Input, space: Space, current_time: datetime) -> ChangeQuery:
     """Raise Invalid with every broken rule."""
+    return _read_changes(query, space, current_time, read_spend_query)
+
+
+def _read_changes(
+    query: Input, space: Space, current_time: datetime, read: Callable[[Input, Space, datetime], ReportQuery]
+) -> ChangeQuery:
     start, end = SINCE.read(query), UNTIL.read(query)
-    report = read_spend_query(query, space, current_time)
+    report = read(query, space, current_time)
     assert start is not None, "a required parameter that is missing is refused"
     return ChangeQuery(report, start, end)
 
@@ -227,7 +229,7 @@ def changes_answer(query: ChangeQuery, report: CreditChangeReport) -> ReportChan
         _write_change(report.total),
         report.overall and _write_change(report.overall),
         report.unattributed and _write_change(report.unattributed),
-        [{**_keys(groups, row.keys), **_members(row.change)} for row in report.rows],
+        [{**name_keys(groups, row.keys), **_members(row.change)} for row in report.rows],
         report.left_out,
         {
             str(share.cause): EventCause(
@@ -276,8 +278,8 @@ def changes_csv(query: ChangeQuery, report: CreditChangeReport) -> bytes:
     groups = query.report.group_by
     if not groups:
         return _csv([], report.columns, [([], report.total)])
-    names = _keys(groups, (GroupKey(None, None),) * len(groups))
-    rows = [([*_keys(groups, row.keys).values()], row.change) for row in report.rows]
+    names = name_keys(groups, (GroupKey(None, None),) * len(groups))
+    rows = [([*name_keys(groups, row.keys).values()], row.change) for row in report.rows]
     return _csv(names, report.columns, rows)
 
 
@@ -330,17 +332,8 @@ def _numbers(figures: Figures) -> dict[str, float | None]:
     return {name: spend_number(name, figure) for name, figure in figures.items()}
 
 
-def _keys(groups: tuple[Group, ...], keys: tuple[GroupKey, ...]) -> dict[str, str | None]:
-    names: dict[str, str | None] = {}
-    for group, key in zip(groups, keys, strict=True):
-        names[group] = key.label if group is Group.MONTH else key.value
-        if group in NAMED_GROUPS:
-            names[f"{group}_name"] = key.label
-    return names
-
-
 def _event_with_rows(groups: tuple[Group, ...], event: ChangedEvent) -> EventDifference:
-    rows = [{**_keys(groups, keys), **_numbers(figures)} for keys, figures in event.rows]
+    rows = [{**name_keys(groups, keys), **_numbers(figures)} for keys, figures in event.rows]
     return structs.replace(_event(event), rows=rows)
 
 

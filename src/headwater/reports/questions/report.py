@@ -280,9 +280,13 @@ def answer_report(
 ) -> Report:
     """`by_channel` has the reports of `channel_queries`."""
     previous_span = report.compared_span
+    missing_keys = [GroupKey(None, None) for _ in query.group_by]
     return Report(
-        columns=columns(query, report),
-        rows=[[*_keys(query, row), *_figures(report, query, row)] for row in report.rows],
+        columns=[*name_keys(query.group_by, missing_keys), *_figure_columns(query, report)],
+        rows=[
+            [*name_keys(query.group_by, row.keys).values(), *_figures(report, query, row)]
+            for row in report.rows
+        ],
         left_out=report.left_out,
         totals=_name_figures(query, report, report.total),
         unattributed=_unattributed(query, report.unattributed),
@@ -348,15 +352,14 @@ def report_csv(report: Report) -> bytes:
     return write_csv(report.columns, report.rows if is_grouped else [[*report.totals.values()]])
 
 
-def columns(query: ReportQuery, report: ReportResult) -> list[str]:
-    return [*_key_columns(query), *_figure_columns(query, report)]
-
-
-def _key_columns(query: ReportQuery) -> Iterator[str]:
-    for group in query.group_by:
-        yield group
+def name_keys(groups: Sequence[Group], keys: Sequence[GroupKey]) -> dict[str, str | None]:
+    """Return a row's keys by column, and names in the columns after them."""
+    names: dict[str, str | None] = {}
+    for group, key in zip(groups, keys, strict=True):
+        names[group] = key.label if group is Group.MONTH else key.value
         if group in NAMED_GROUPS:
-            yield f"{group}_name"
+            names[f"{group}_name"] = key.label
+    return names
 
 
 def _figure_columns(query: ReportQuery, report: ReportResult) -> Iterator[str]:
@@ -369,17 +372,6 @@ def _column_names(query: ReportQuery, column: FigureColumn) -> Iterator[str]:
     if query.compare is not Comparison.NONE:
         yield f"{column}_before"
         yield f"{column}_change"
-
-
-def _keys(query: ReportQuery, row: ReportRow) -> Iterator[str | None]:
-    for group, key in zip(query.group_by, row.keys, strict=False):
-        yield _key_text(group, key)
-        if group in NAMED_GROUPS:
-            yield key.label
-
-
-def _key_text(group: Group, key: GroupKey) -> str | None:
-    return key.label if group is Group.MONTH else key.value
 
 
 def _figures(report: ReportResult, query: ReportQuery, row: ReportRow) -> Iterator[float | None]:
