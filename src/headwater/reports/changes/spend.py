@@ -41,8 +41,14 @@ from headwater.reports.questions.cost_figures import (
     NO_CREDIT,
     CostFigures,
     Credit,
+    CreditByKeys,
+    CustomersByKeys,
+    FiguresByKeys,
+    add_up_paid,
+    count_customers,
     credit_queries,
     customers_query,
+    join_credit,
     make_credit,
     spend_problem,
 )
@@ -75,9 +81,6 @@ SUMS = tuple(name for name in FIGURES if name not in RATIOS)
 
 Names = Mapping[Keys, tuple[GroupKey, ...]]
 LedgerByKey = Mapping[Key, LedgerFigures]
-CreditByKeys = Mapping[tuple[Key, ...], Credit]
-CustomersByKeys = Mapping[tuple[Key, ...], int]
-FiguresByKeys = Mapping[tuple[Key, ...], ReportFigures]
 
 
 async def query_spend_changes(
@@ -174,15 +177,10 @@ def _split_credit(
         if position is None:
             return side
         sums = reports[position].sums.sides[index]
-        return replace(side, paid_customers=_count_customers(sums, names[position]))
+        figures = {**_figures_by_keys(sums, names[position]), (): _figures(sums.query, sums.total)}
+        return replace(side, paid_customers=count_customers(figures))
 
     return ExplainedChange(with_customers(credit.start, 0), with_customers(credit.end, 1), credit.causes)
-
-
-def _count_customers(sums: PeriodSums, group_names: Names) -> CustomersByKeys:
-    """Return the new customers of every row by its keys, with the total under no keys."""
-    figures = {**_figures_by_keys(sums, group_names), (): _figures(sums.query, sums.total)}
-    return {keys: make_credit(row, {}).new_customers for keys, row in figures.items()}
 
 
 def _figures_by_keys(sums: PeriodSums, group_names: Names) -> FiguresByKeys:
@@ -199,16 +197,14 @@ def _join_credit(names: Sequence[Names], sums: Sequence[PeriodSums]) -> _Credit:
         for report_sums, group_names in zip(sums, names, strict=True)
     ]
     return _Credit(
-        make_credit(totals[0], totals[1]), _join(groups[0], groups[1]), _join(groups[2], groups[3])
+        make_credit(totals[0], totals[1]),
+        join_credit(groups[0], groups[1]),
+        join_credit(groups[2], groups[3]),
     )
 
 
 def _figures(query: ReportQuery, sums: Sums) -> ReportFigures:
     return compute_figures(query, sums, sums)
-
-
-def _join(of_all: FiguresByKeys, of_new: FiguresByKeys) -> CreditByKeys:
-    return {keys: make_credit(of_all.get(keys, {}), of_new.get(keys, {})) for keys in {**of_all, **of_new}}
 
 
 def _list_keys(credit: ExplainedChange[_Credit]) -> set[Key]:
@@ -353,25 +349,15 @@ class _Side(Struct, frozen=True):
     spent: LedgerByKey
     credit: _Credit
     paid: CreditByKeys
-    """By group key, unless touches are grouped."""
-    all_paid: Credit
+    """By group key, unless touches are grouped, and under no keys the total."""
     columns: tuple[str, ...]
     """A cause's part has no ratios."""
 
     @classmethod
     def of(cls, spent: LedgerByKey, credit: _Credit, platforms: Collection[Key] | None) -> _Side:
         """Join credit and spend; leave `platforms` out for a cause's part."""
-        paid: dict[tuple[Key, ...], Credit] = {}
-        for keys, value in credit.by_platform.items():
-            if keys[-1] in (platforms or ()):
-                paid[keys[:-1]] = paid.get(keys[:-1], NO_CREDIT).plus(value)
-        all_paid, customers = Credit.add_up_all(paid.values()), credit.paid_customers
-        if customers is not None:
-            all_paid = replace(all_paid, new_customers=customers[()])
-            paid = {
-                keys: replace(value, new_customers=customers.get(keys, 0)) for keys, value in paid.items()
-            }
-        return cls(spent, credit, paid, all_paid, SUMS if platforms is None else FIGURES)
+        paid = add_up_paid(credit.by_platform, platforms or (), credit.paid_customers)
+        return cls(spent, credit, paid, SUMS if platforms is None else FIGURES)
 
 
 class _Table:
@@ -396,7 +382,7 @@ class _Table:
     def total(self) -> FigureChange:
 
         def figures(side: _Side) -> Figures:
-            return self._figures(side, add_up_all(side.spent.values()), side.credit.total, side.all_paid)
+            return self._figures(side, add_up_all(side.spent.values()), side.credit.total, side.paid[()])
 
         return FigureChange.of(self._sides.map(figures))
 

@@ -4,7 +4,7 @@ exact.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -21,7 +21,7 @@ from headwater.reports.engine.measures import (
     strip_zeros,
 )
 from headwater.reports.engine.measures import Figures as ReportFigures
-from headwater.reports.engine.report import ReportResult, ReportRow
+from headwater.reports.engine.report import ReportResult
 from headwater.reports.query import (
     ALL_ROWS,
     MOST_CREDITED_GROUPS,
@@ -46,21 +46,13 @@ class Credit:
     new_customer_revenue: Decimal = Decimal(0)
     """Revenue of first orders, net of refunds."""
 
-    def plus(self, addend: Credit, sign: int = 1) -> Credit:
-        """Add, or with -1 subtract."""
+    def plus(self, addend: Credit) -> Credit:
         return Credit(
-            self.revenue + sign * addend.revenue,
-            self.conversions + sign * addend.conversions,
-            self.new_customers + sign * addend.new_customers,
-            self.new_customer_revenue + sign * addend.new_customer_revenue,
+            self.revenue + addend.revenue,
+            self.conversions + addend.conversions,
+            self.new_customers + addend.new_customers,
+            self.new_customer_revenue + addend.new_customer_revenue,
         )
-
-    @classmethod
-    def add_up_all(cls, several: Iterable[Credit]) -> Credit:
-        total = cls()
-        for credit in several:
-            total = total.plus(credit)
-        return total
 
 
 NO_CREDIT = Credit()
@@ -217,6 +209,12 @@ def customers_query(query: ReportQuery, platforms: Collection[Key]) -> ReportQue
     )
 
 
+Keys = tuple[Key, ...]
+FiguresByKeys = Mapping[Keys, ReportFigures]
+CreditByKeys = Mapping[Keys, Credit]
+CustomersByKeys = Mapping[Keys, int]
+
+
 class CreditByKey:
     """A period's credit by group key and by platform."""
 
@@ -230,53 +228,57 @@ class CreditByKey:
         """`reports` belong to `queries`, in order. `platforms` have spend; `customers` is their report of
         `customers_query`.
         """
-        of_all, of_new, *paid = reports
+        of_all, of_new, paid, paid_new = reports
         self.listed_keys = [row.keys[0] for row in of_all.rows if row.keys]
-        self.total = _make_row_credit(of_all.total, of_new.total)
-        self._rows, self._by_platform = _by_keys(of_all, of_new), _by_keys(*paid)
+        self.total = make_credit(of_all.total.figures, of_new.total.figures)
+        self._rows = join_credit(_figures_by_keys(of_all), _figures_by_keys(of_new))
         self._has_own_platform = bool(queries.of_all.by_touch)
-        self._platforms = platforms
-        self._customers = None if customers is None else count_customers(customers)
+        counts = (
+            None
+            if customers is None
+            else count_customers({**_figures_by_keys(customers), (): customers.total.figures})
+        )
+        by_platform = join_credit(_figures_by_keys(paid), _figures_by_keys(paid_new))
+        self._paid = add_up_paid(by_platform, platforms, counts)
 
     def at(self, key: Key) -> Credit:
         return self._rows.get((key,), NO_CREDIT)
 
     def get_paid(self, key: Key) -> Credit | None:
         """Return credit from platforms with spend; None in a report by touches."""
-        return None if self._has_own_platform else self._paid(key)
+        return None if self._has_own_platform else self._paid.get((key,), NO_CREDIT)
 
     @property
     def paid(self) -> Credit:
-        return self._paid()
-
-    def _paid(self, *key: Key) -> Credit:
-        total = Credit.add_up_all(
-            credit
-            for keys, credit in self._by_platform.items()
-            if keys[-1] in self._platforms and keys[: len(key)] == key
-        )
-        return total if self._customers is None else replace(total, new_customers=self._customers.get(key, 0))
+        return self._paid[()]
 
 
-def count_customers(report: ReportResult) -> dict[tuple[Key, ...], int]:
-    """Count by a row's keys, with the total under no keys."""
-    rows = {_get_keys(row): row for row in (*report.rows, report.total)}
-    return {keys: int(_number(row.figures, Measure.NEW_CUSTOMERS)) for keys, row in rows.items()}
+def _figures_by_keys(report: ReportResult) -> FiguresByKeys:
+    return {tuple(key.value for key in row.keys): row.figures for row in report.rows}
 
 
-def _by_keys(of_all: ReportResult, of_new: ReportResult) -> dict[tuple[Key, ...], Credit]:
-    first_rows = {_get_keys(row): row for row in of_new.rows}
-    rows = {_get_keys(row): _make_row_credit(row, first_rows.get(_get_keys(row))) for row in of_all.rows}
-    new_alone = {keys: _make_row_credit(None, row) for keys, row in first_rows.items() if keys not in rows}
-    return rows | new_alone
+def count_customers(figures: FiguresByKeys) -> CustomersByKeys:
+    return {keys: int(_number(row, Measure.NEW_CUSTOMERS)) for keys, row in figures.items()}
 
 
-def _get_keys(row: ReportRow) -> tuple[Key, ...]:
-    return tuple(key.value for key in row.keys)
+def join_credit(of_all: FiguresByKeys, of_new: FiguresByKeys) -> CreditByKeys:
+    return {keys: make_credit(of_all.get(keys, {}), of_new.get(keys, {})) for keys in {**of_all, **of_new}}
 
 
-def _make_row_credit(row: ReportRow | None, of_new: ReportRow | None) -> Credit:
-    return make_credit(row.figures if row else {}, of_new.figures if of_new else {})
+def add_up_paid(
+    by_platform: CreditByKeys, platforms: Collection[Key], customers: CustomersByKeys | None
+) -> CreditByKeys:
+    """Sum the credit of platforms, the last of the keys, by the other keys, with the total under no keys.
+    `customers` has each new customer of these platforms once; None if they are the sum.
+    """
+    paid: dict[Keys, Credit] = {(): NO_CREDIT}
+    for keys, credit in by_platform.items():
+        if keys[-1] in platforms:
+            for other_keys in {keys[:-1], ()}:
+                paid[other_keys] = paid.get(other_keys, NO_CREDIT).plus(credit)
+    if customers is None:
+        return paid
+    return {keys: replace(credit, new_customers=customers.get(keys, 0)) for keys, credit in paid.items()}
 
 
 def make_credit(figures: ReportFigures, of_new: ReportFigures) -> Credit:
