@@ -253,7 +253,7 @@ class _Day:
         """Drop the segments, and record all events as changed."""
         self._connection.execute(queries["delete_day"], self._values)
         self._connection.execute(segments.queries["write_day"], self._values | {"parts": 0})
-        statement = changes.queries["every_event"].format(condition=OF_DAY)
+        statement = changes.queries["events"].format(condition=OF_DAY)
         self._connection.execute(statement, self._values)
         return NOTHING
 

@@ -8,18 +8,22 @@ from collections.abc import Iterable
 from typing import Any
 
 from psycopg import Connection
+from psycopg.sql import SQL
 
+from headwater.attribution.paths.reader import OF_IDS
 from headwater.database.bulk_values import rows
 from headwater.database.queries import Queries
 
 queries = Queries(__name__, "changes.sql")
 
 # Statements, not functions: the pipeline's connection is synchronous, the API's asynchronous.
-NOTE_EVENTS = queries["events"]
+NOTE_EVENTS = queries["events"].format(condition=OF_IDS)
 """Binds `space_id` and `event_ids`. Run before events are deleted, after any other change."""
 NOTE_MOVES = queries["moves"]
 """Binds `space_id` and `moves`, rows of ContactMoves. Run before the moves."""
-NOTE_CONTACTS = queries["contacts"]
+NOTE_CONTACTS = queries["events"].format(
+    condition=SQL("e.contact_id = ANY(ARRAY[%(contact_id)s, %(survivor_id)s]::bigint[])")
+)
 """Records every event of two contacts. Binds `space_id`, `contact_id` and `survivor_id`."""
 
 

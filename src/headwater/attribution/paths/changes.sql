@@ -1,9 +1,9 @@
 -- name: events
--- New or changed events, or events to be deleted.
+-- Events that meet a condition: new, changed or to be deleted.
 WITH changed AS (
     SELECT e.id, e.event_time
     FROM events e
-    WHERE e.space_id = %(space_id)s AND e.id = ANY(%(event_ids)s::bigint[])
+    WHERE e.space_id = %(space_id)s AND {condition}
 )
 INSERT INTO pending_paths (space_id, day, event_id)
 SELECT %(space_id)s, (changed.event_time AT TIME ZONE 'UTC')::date, changed.id
@@ -52,18 +52,6 @@ INSERT INTO pending_paths (space_id, day, event_id)
 SELECT %(space_id)s, (changed.event_time AT TIME ZONE 'UTC')::date, changed.id
 FROM changed;
 
--- name: contacts
--- All events of a contact and of one that is separated from it.
-WITH moved AS (
-    SELECT e.id, e.event_time
-    FROM events e
-    WHERE e.space_id = %(space_id)s
-      AND e.contact_id = ANY(ARRAY[%(contact_id)s, %(survivor_id)s]::bigint[])
-)
-INSERT INTO pending_paths (space_id, day, event_id)
-SELECT %(space_id)s, (moved.event_time AT TIME ZONE 'UTC')::date, moved.id
-FROM moved;
-
 -- name: after_touches
 -- Events after touches, by contact and time in Unix microseconds. There are rarely any.
 WITH later AS MATERIALIZED (
@@ -80,14 +68,3 @@ WITH later AS MATERIALIZED (
 INSERT INTO pending_paths (space_id, day, event_id)
 SELECT %(space_id)s, (later.event_time AT TIME ZONE 'UTC')::date, later.id
 FROM later;
-
--- name: every_event
--- All events of a Space or of one of its days.
-WITH every AS (
-    SELECT e.id, e.event_time
-    FROM events e
-    WHERE e.space_id = %(space_id)s AND {condition}
-)
-INSERT INTO pending_paths (space_id, day, event_id)
-SELECT %(space_id)s, (every.event_time AT TIME ZONE 'UTC')::date, every.id
-FROM every;

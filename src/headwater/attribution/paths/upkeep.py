@@ -95,7 +95,7 @@ def forget_space(connection: Connection[Any], space_id: int) -> bool:
     with connection.transaction():
         for name in ("delete_all", "delete_days", "delete_pending"):
             connection.execute(queries[name], values)
-        statement = changes.queries["every_event"].format(condition=SQL("true"))
+        statement = changes.queries["events"].format(condition=SQL("true"))
         connection.execute(statement, values)
     return True
 
