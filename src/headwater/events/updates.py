@@ -70,5 +70,5 @@ async def save_state(connection: AsyncConnection, space_id: int, event_id: int, 
     lock: other changes of the Space wait here.
     """
     await connection.execute(DRAW_REVISION, {"space_id": space_id})
-    values = {"space_id": space_id, "event_ids": [event_id], "cause": cause}
+    values = {"space_id": space_id, "event_ids": [event_id], "cause": cause, "successor_ids": []}
     await connection.execute(KEEP_EVENTS, values)

@@ -7,7 +7,7 @@ ones.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -16,7 +16,6 @@ import numpy as np
 from psycopg import AsyncConnection, Connection
 
 from headwater.attribution.paths.path_data import NO_NUMBERS, IntArray
-from headwater.database.bulk_values import rows
 from headwater.database.jobs.duties import Duty
 from headwater.database.queries import Queries, fetch_one
 
@@ -100,7 +99,9 @@ LOOK_SECONDS = 3600.0
 
 # Statements, not functions: the pipeline's connection is synchronous, the API's asynchronous.
 KEEP_EVENTS = queries["keep_events"]
-"""Binds `space_id`, `event_ids` and `cause`. Run after DRAW_REVISION, before the change."""
+"""Binds `space_id`, `event_ids`, `cause`, and `successor_ids`: the events that replace these, or none. Run
+after DRAW_REVISION, before the change.
+"""
 KEEP_SPEND = queries["keep_spend"]
 """Binds `space_id`, `cause` and the parameters of `rows`, a SELECT of ledger rows. Run at the same time."""
 NOTE_ADDED = queries["note_added"]
@@ -111,16 +112,20 @@ _HEAD = 9
 """Bytes before the differences: their width and the lowest id."""
 
 
-def keep_replaced(connection: Connection[Any], space_id: int, replaced: Collection[object]) -> None:
-    """Store events before their replacement; items have `id` and its `event_id`."""
-    if replaced:
-        values = {"space_id": space_id, "replaced": rows(replaced), "cause": ChangeCause.REPLACEMENTS}
-        connection.execute(queries["keep_replaced"], values)
-
-
-def keep_events(connection: Connection[Any], space_id: int, ids: Collection[int], cause: ChangeCause) -> None:
+def keep_events(
+    connection: Connection[Any],
+    space_id: int,
+    ids: Sequence[int],
+    cause: ChangeCause,
+    successor_ids: Sequence[int] = (),
+) -> None:
     if ids:
-        values = {"space_id": space_id, "event_ids": list(ids), "cause": cause}
+        values = {
+            "space_id": space_id,
+            "event_ids": [*ids],
+            "cause": cause,
+            "successor_ids": [*successor_ids],
+        }
         connection.execute(KEEP_EVENTS, values)
 
 

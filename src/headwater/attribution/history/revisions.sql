@@ -44,27 +44,15 @@ WHERE r.space_id = %(space_id)s AND r.known_at <= %(moment)s;
 UPDATE revisions r SET era = %(era)s;
 
 -- name: keep_events
--- Events before a change.
-INSERT INTO former_events
-    (space_id, until_revision, id, cause, contact_id, event_name, event_time, amount, currency,
-     is_upsell, from_page)
-SELECT %(space_id)s, r.revision, e.id, %(cause)s, coalesce(e.origin_id, e.contact_id),
-       e.event_name, e.event_time, e.amount, e.currency, e.is_upsell,
-       coalesce(e.sender IN ('browser', 'signed_browser'), false) AND NOT e.amount_confirmed
-FROM revisions r
-JOIN events e ON e.space_id = %(space_id)s AND e.id = ANY(%(event_ids)s::bigint[])
-WHERE r.space_id = %(space_id)s;
-
--- name: keep_replaced
--- Events before they are replaced.
+-- Events before a change, with those that replace them.
 INSERT INTO former_events
     (space_id, until_revision, id, cause, contact_id, event_name, event_time, amount, currency,
      is_upsell, from_page, successor_id)
 SELECT %(space_id)s, r.revision, e.id, %(cause)s, coalesce(e.origin_id, e.contact_id),
        e.event_name, e.event_time, e.amount, e.currency, e.is_upsell,
        coalesce(e.sender IN ('browser', 'signed_browser'), false) AND NOT e.amount_confirmed,
-       x.event_id
-FROM json_to_recordset(%(replaced)s::json) AS x (id bigint, event_id bigint)
+       x.successor_id
+FROM unnest(%(event_ids)s::bigint[], %(successor_ids)s::bigint[]) AS x (id, successor_id)
 JOIN revisions r ON r.space_id = %(space_id)s
 JOIN events e ON e.space_id = %(space_id)s AND e.id = x.id;
 

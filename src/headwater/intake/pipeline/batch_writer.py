@@ -7,13 +7,7 @@ from typing import Any
 
 from psycopg import Connection
 
-from headwater.attribution.history.revisions import (
-    ChangeCause,
-    keep_events,
-    keep_replaced,
-    keep_touchpoints,
-    note_added,
-)
+from headwater.attribution.history.revisions import ChangeCause, keep_events, keep_touchpoints, note_added
 from headwater.attribution.paths.changes import note_events, note_new_events, note_touches
 from headwater.base.failpoints import failpoint
 from headwater.events.accepted import EventColumns
@@ -142,7 +136,11 @@ def keep_history(connection: Connection[Any], batch: Batch) -> None:
     new_touches = [view.id for view in batch.views.values() if view.is_touch and not view.was_touch]
     touches = [item.id for item in batch.items if item.touch is not None]
     note_added(connection, space_id, [event.id for event in batch.events], [*touches, *new_touches])
-    keep_replaced(connection, space_id, batch.replaced)
+    replaced, successors = (
+        [event.id for event in batch.replaced],
+        [event.event_id for event in batch.replaced],
+    )
+    keep_events(connection, space_id, replaced, ChangeCause.REPLACEMENTS, successors)
 
 
 def note_changed_paths(connection: Connection[Any], batch: Batch) -> None:
