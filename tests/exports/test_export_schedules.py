@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from headwater.base.storage import LocalFolder
 from headwater.exports import jobs, worker
-from headwater.exports.schedule_days import DAY, ExportCadence, ScheduleDays, next_run
+from headwater.exports.schedule_days import DAY, Cadence, ScheduleDays, next_run
 from headwater.exports.schedules import REMOVED, due_spaces, queue_runs
 from headwater.privacy.erasure_job import erase_next
 from tests.exports.test_export_jobs import small_files
@@ -356,11 +356,11 @@ MOMENTS = st.datetimes(datetime(2011, 12, 1), datetime(2012, 1, 30), timezones=s
 
 
 @given(
-    zone=ZONES, start=MOMENTS, cadence=st.sampled_from(ExportCadence),
+    zone=ZONES, start=MOMENTS, cadence=st.sampled_from(get_args(Cadence)),
     pauses=st.lists(st.integers(0, 100), min_size=1, max_size=12), rewritten_days=st.integers(0, 3),
 )  # fmt: skip
 def test_every_day_is_written_when_it_is_over(
-    zone: ZoneInfo, start: datetime, cadence: ExportCadence, pauses: list[int], rewritten_days: int
+    zone: ZoneInfo, start: datetime, cadence: Cadence, pauses: list[int], rewritten_days: int
 ) -> None:
     """However late the runs are, no day is missed, and every day is exported in full once it has ended."""
     first = start.astimezone(zone).date()

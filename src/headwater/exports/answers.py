@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from headwater.exports.formats import FileForm
+from headwater.exports.schedule_days import Cadence
 from headwater.exports.schedules import ScheduleStatus, build_folder
 from headwater.http.answers import DataList, Instant, Moment, Uri
 
@@ -56,7 +57,7 @@ class ExportScheduleAnswer(Struct, frozen=True):
     id: int
     name: str
     table: Literal["events", "contacts", "companies"]
-    cadence: Literal["hourly", "daily"]
+    cadence: Cadence
     format: str
     folder: Annotated[str, Meta(description="Where its files are, in the place of all exports.")]
     start_date: str

@@ -9,11 +9,10 @@ Days without a complete file are always included.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
-from enum import StrEnum
+from typing import Literal
 from zoneinfo import ZoneInfo
-
-from msgspec import Struct
 
 from headwater.http.inputs.timerange import first_instant
 
@@ -23,13 +22,12 @@ AFTER_HOUR = timedelta(minutes=5)
 AFTER_DAY = timedelta(minutes=15)
 
 
-class ExportCadence(StrEnum):
-    HOURLY = "hourly"
-    DAILY = "daily"
+Cadence = Literal["hourly", "daily"]
 
 
-class ScheduleDays(Struct, frozen=True):
-    cadence: ExportCadence
+@dataclass(frozen=True)
+class ScheduleDays:
+    cadence: Cadence
     first_day: date
     next_day: date
     """The first day without a complete file."""
@@ -37,7 +35,7 @@ class ScheduleDays(Struct, frozen=True):
 
     def last_day(self, current_time: datetime, zone: ZoneInfo) -> date:
         today = current_time.astimezone(zone).date()
-        return today if self.cadence is ExportCadence.HOURLY else today - DAY
+        return today if self.cadence == "hourly" else today - DAY
 
     def to_write(self, current_time: datetime, zone: ZoneInfo) -> list[date]:
         last = self.last_day(current_time, zone)
@@ -47,13 +45,13 @@ class ScheduleDays(Struct, frozen=True):
     def next_day_after(self, current_time: datetime, zone: ZoneInfo) -> date:
         """Return the first day incomplete after a run."""
         last = self.last_day(current_time, zone)
-        unfinished = last if self.cadence is ExportCadence.HOURLY else last + DAY
+        unfinished = last if self.cadence == "hourly" else last + DAY
         return max(self.next_day, unfinished)
 
 
-def next_run(cadence: ExportCadence, current_time: datetime, zone: ZoneInfo) -> datetime:
+def next_run(cadence: Cadence, current_time: datetime, zone: ZoneInfo) -> datetime:
     """Return the first run after a moment."""
-    if cadence is ExportCadence.HOURLY:
+    if cadence == "hourly":
         hour = current_time.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
         return next(
             run_at

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
-from typing import Any
+from typing import Any, get_args
 
 from headwater.exports.kinds import KINDS, OF_FILES, ROWS_PER_FILE, read_form
-from headwater.exports.schedule_days import ExportCadence
+from headwater.exports.schedule_days import Cadence
 from headwater.exports.schedules import NewSchedule
 from headwater.exports.schemas import describe_properties
 from headwater.http.inputs.date_range import end_day, start_day
@@ -34,8 +34,8 @@ NAME = Parameter(
 )
 CADENCE = Parameter(
     name="cadence",
-    kind=one_of(tuple(map(str, ExportCadence))),
-    default=str(ExportCadence.DAILY),
+    kind=one_of(get_args(Cadence)),
+    default="daily",
     description="How often files are written: after each hour, or after each day.",
 )
 FIRST_DAY = start_day("The first day of events, by the Space's clock; the present day by default.")
@@ -89,9 +89,7 @@ def read_schedule(members: dict[str, Any], space: Space) -> NewSchedule:
     assert table is not None
     assert cadence is not None
     assert rewritten_days is not None
-    return NewSchedule(
-        name or table, table, ExportCadence(cadence), request, form, rows_per_file, first_day, rewritten_days
-    )
+    return NewSchedule(name or table, table, cadence, request, form, rows_per_file, first_day, rewritten_days)
 
 
 def read_days(members: dict[str, Any]) -> tuple[date, date]:

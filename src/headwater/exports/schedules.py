@@ -18,7 +18,7 @@ from psycopg.types.json import Jsonb
 
 from headwater.database.queries import Queries, fetch_all, fetch_optional, make_cursor
 from headwater.exports.formats import FileForm
-from headwater.exports.schedule_days import ExportCadence, ScheduleDays, each_day, next_run
+from headwater.exports.schedule_days import ScheduleDays, each_day, next_run
 from headwater.http.errors import Invalid, NotFound
 from headwater.http.inputs.timerange import EVER, TimeRange, whole_days
 from headwater.spaces.models import Space
@@ -34,7 +34,7 @@ REMOVED = "The schedule was removed."
 class NewSchedule(Struct, frozen=True):
     name: str
     kind: str
-    cadence: ExportCadence
+    cadence: str
     request: Mapping[str, Any]
     form: FileForm
     rows_per_file: int
@@ -43,23 +43,14 @@ class NewSchedule(Struct, frozen=True):
 
 
 @dataclass(frozen=True)
-class ExportSchedule:
+class ExportSchedule(ScheduleDays):
     id: int
     name: str
     kind: Literal["events", "contacts", "companies"]
-    cadence: Literal["hourly", "daily"]
     request: dict[str, Any]
     extension: str
     rows_per_file: int
-    first_day: date
-    next_day: date
-    rewritten_days: int
     next_at: datetime
-
-    @property
-    def days(self) -> ScheduleDays:
-        cadence = ExportCadence(self.cadence)
-        return ScheduleDays(cadence, self.first_day, self.next_day, self.rewritten_days)
 
 
 @dataclass(frozen=True)
@@ -82,7 +73,7 @@ async def create_schedule(connection: AsyncConnection, space_id: int, new: NewSc
         "space_id": space_id,
         "name": new.name,
         "kind": new.kind,
-        "cadence": str(new.cadence),
+        "cadence": new.cadence,
         "request": Jsonb(dict(new.request)),
         "extension": new.form.extension,
         "rows_per_file": new.rows_per_file,
@@ -134,7 +125,7 @@ async def rewrite_days(
     """Queue earlier days, or a table's only folder; returns the number of runs."""
     current_time = datetime.now(UTC)
     first = max(days[0], schedule.first_day)
-    last = min(days[1], schedule.days.last_day(current_time, space.zone))
+    last = min(days[1], schedule.last_day(current_time, space.zone))
     values = _runs(space.id, schedule, list(each_day(first, last)), space.zone, current_time)
     await connection.execute(queries["queue"], values)
     return len(values["folders"])
@@ -154,7 +145,7 @@ def queue_runs(connection: Connection[Any], space_id: int) -> bool:
             zone = ZoneInfo(row.pop("timezone"))
             schedule = ExportSchedule(**row)
             schedule_values = {"space_id": space_id, "schedule_id": schedule.id}
-            days = schedule.days.to_write(current_time, zone)
+            days = schedule.to_write(current_time, zone)
             if schedule.kind == "events":
                 days = sorted({*days, *_find_shifted_days(connection, schedule_values, zone)})
             connection.execute(queries["try_failed_again"], schedule_values)
@@ -162,8 +153,8 @@ def queue_runs(connection: Connection[Any], space_id: int) -> bool:
             connection.execute(queries["queue"], runs)
             queued += len(runs["folders"])
             next_values = {
-                "next_at": next_run(schedule.days.cadence, current_time, zone),
-                "next_day": schedule.days.next_day_after(current_time, zone),
+                "next_at": next_run(schedule.cadence, current_time, zone),
+                "next_day": schedule.next_day_after(current_time, zone),
             }
             connection.execute(queries["advance"], schedule_values | next_values)
     scheduled_runs.inc(queued)
