@@ -8,11 +8,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
+from functools import reduce
 from typing import Annotated
 
 from msgspec import Meta, Struct
 
 from headwater.reports.engine.measures import Figures, round_money, rounded, strip_zeros
+from headwater.reports.engine.passes import get_subject
 from headwater.reports.engine.report import ReportResult
 from headwater.reports.engine.time_buckets import compared_span
 from headwater.reports.query import ALL_ROWS, Comparison, FigureColumn, Group, Measure, ReportQuery
@@ -113,10 +115,7 @@ def _sales(figures: Figures) -> Sales:
 
 
 def _add_up(changes: Iterable[SalesChange]) -> SalesChange:
-    total = SalesChange(Sales(), Sales(), Decimal(0))
-    for change in changes:
-        total = total.plus(change)
-    return total
+    return reduce(SalesChange.plus, changes, SalesChange(Sales(), Sales(), Decimal(0)))
 
 
 def has_channel_changes(query: ReportQuery) -> bool:
@@ -128,18 +127,7 @@ def has_channel_changes(query: ReportQuery) -> bool:
 def channel_queries(query: ReportQuery) -> tuple[ReportQuery, ReportQuery]:
     """Return the queries of both periods. Raises Invalid before the calendar begins."""
     span = compared_span(query)
-    current = replace(
-        query,
-        measures=MEASURES,
-        group_by=(Group.CHANNEL,),
-        compare=Comparison.NONE,
-        limit=ALL_ROWS,
-        order_by=None,
-        descending=True,
-        complete_on=None,
-        now=None,
-        unit=None,
-    )
+    current = replace(get_subject(query), measures=MEASURES, group_by=(Group.CHANNEL,), limit=ALL_ROWS)
     return current, replace(current, start=span.start, end=span.end)
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from enum import StrEnum
+from functools import reduce
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -198,9 +199,7 @@ async def compare_orders(
     other_days = await _find_other_days(connection, space.id, missing_ids)
     steps, same_count, differences = compare_lists(listed_orders, sales, other_days)
     total = Count(Decimal(len(listed_orders)), sum((entry.amount for entry in listed_orders), Decimal(0)))
-    own_count = total
-    for _, change in steps:
-        own_count = own_count.plus(change)
+    own_count = reduce(Count.plus, (change for _, change in steps), total)
     return OrderComparison(*days, space.currency, total, steps, own_count, same_count, differences)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
+from functools import reduce
 
 from msgspec import Struct
 from psycopg import AsyncConnection
@@ -264,7 +265,4 @@ def plus(figures: Figures, addend: Figures) -> Figures:
 
 
 def add_up_all(several: Iterable[Figures]) -> Figures:
-    total = NOTHING
-    for figures in several:
-        total = plus(total, figures)
-    return total
+    return reduce(plus, several, NOTHING)
