@@ -18,7 +18,7 @@ from psycopg.types.json import Jsonb
 
 from headwater.database.queries import Queries, fetch_all, fetch_optional, make_cursor
 from headwater.exports.formats import FileForm
-from headwater.exports.schedule_days import ScheduleDays, each_day, next_run
+from headwater.exports.schedule_days import Cadence, ScheduleDays, each_day, next_run
 from headwater.http.errors import Invalid, NotFound
 from headwater.http.inputs.timerange import EVER, TimeRange, whole_days
 from headwater.spaces.models import Space
@@ -34,7 +34,7 @@ REMOVED = "The schedule was removed."
 class NewSchedule(Struct, frozen=True):
     name: str
     kind: str
-    cadence: str
+    cadence: Cadence
     request: Mapping[str, Any]
     form: FileForm
     rows_per_file: int
