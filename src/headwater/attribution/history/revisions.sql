@@ -44,7 +44,7 @@ WHERE r.space_id = %(space_id)s AND r.known_at <= %(moment)s;
 UPDATE revisions r SET era = %(era)s;
 
 -- name: keep_events
--- Events before a change, with those that replace them.
+-- Events before a change, with those that replace them. An id may be named twice.
 INSERT INTO former_events
     (space_id, until_revision, id, cause, contact_id, event_name, event_time, amount, currency,
      is_upsell, from_page, successor_id)
@@ -52,7 +52,10 @@ SELECT %(space_id)s, r.revision, e.id, %(cause)s, coalesce(e.origin_id, e.contac
        e.event_name, e.event_time, e.amount, e.currency, e.is_upsell,
        coalesce(e.sender IN ('browser', 'signed_browser'), false) AND NOT e.amount_confirmed,
        x.successor_id
-FROM unnest(%(event_ids)s::bigint[], %(successor_ids)s::bigint[]) AS x (id, successor_id)
+FROM (
+    SELECT DISTINCT u.id, u.successor_id
+    FROM unnest(%(event_ids)s::bigint[], %(successor_ids)s::bigint[]) AS u (id, successor_id)
+) x
 JOIN revisions r ON r.space_id = %(space_id)s
 JOIN events e ON e.space_id = %(space_id)s AND e.id = x.id;
 
