@@ -110,8 +110,9 @@ class Supervisor:
             return
         for name, child in self._make_children().items():
             self._watch(name, child)
-        self._wait_until_ready()
-        write_record(self.lock, self.record)
+        if self._wait_until_ready():
+            write_record(self.lock, self.record)  # first: who reads "ready" may reload or kill at once
+            self._announce()
 
     def _turn(self, longest: float) -> None:
         """Start due processes, and wait for the next event."""
@@ -177,16 +178,17 @@ class Supervisor:
         self.children[name] = child
         self.watched.append(SupervisedProcess(name, child.launch, child.died, self.log))
 
-    def _wait_until_ready(self) -> None:
+    def _wait_until_ready(self) -> bool:
+        """Return False if the service has to stop before."""
         while not self.wakeups.stopping:
             delay = self._revive()
             if listening_socket.answers(self.bound, "/readyz"):
-                self._announce()
-                return
+                return True
             hopeless = [process.name for process in self.watched if process.failures >= HOPELESS]
             if hopeless:
                 raise Failure(f"{hopeless[0]} does not start; see the lines above")
             self.wakeups.wait(0.02 if delay is None else min(delay, 0.02))
+        return False
 
     def _announce(self) -> None:
         """Store the address and print it. A start that fails earlier leaves the stored one."""
