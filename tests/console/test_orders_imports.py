@@ -100,6 +100,10 @@ class Desk:
         ).fetchall()  # fmt: skip
 
 
+ZIP = b"PK\x03\x04" + bytes(26)
+"""The start of an archive, before the name of its first file."""
+
+
 @pytest.fixture
 def desk(
     owner: Person, console: Running, space_id: int, connection: psycopg.Connection,
@@ -177,8 +181,11 @@ def test_the_same_file_is_not_stored_twice(desk: Desk) -> None:
     [
         (b"", "The file is empty."),
         (b"\xef\xbb\xbf\r\n", "The file is empty."),
-        (b"PK\x03\x04" + bytes(100), "This is an Excel workbook"),
-        (b"PK\x03\x04" + bytes(26) + b"orders.CSV" + bytes(100), "The file is compressed."),
+        (ZIP + b"[Content_Types].xml", "This is an Excel workbook"),
+        (ZIP + b"_rels/.rels", "This is an Excel workbook"),
+        (ZIP + b"xl/workbook.xml", "This is an Excel workbook"),
+        (ZIP + b"orders.CSV", "The file is compressed."),
+        (ZIP + b"orders/", "The file is compressed."),
         (b"\x1f\x8b\x08" + bytes(100), "The file is compressed."),
         (b"%PDF-1.7", "This is a PDF"),
         (b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01", "This is not a text file"),

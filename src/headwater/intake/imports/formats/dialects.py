@@ -29,11 +29,13 @@ WORKBOOK = (
     "delimited)”, and import the new file."
 )
 _COMPRESSED = "The file is compressed. Unpack it, and import the file inside."
-_ZIPPED_TABLE = re.compile(rb"PK\x03\x04.{26}[^\0]{1,255}?\.(?:csv|tsv|txt)", re.DOTALL | re.IGNORECASE)
-"""A ZIP archive whose first file is a table; workbooks are ZIP archives, too."""
+_ZIPPED_WORKBOOK = re.compile(
+    rb"PK\x03\x04.{26}(?:\[Content_Types\]|_rels/|docProps/|xl/|mimetype|Index/)", re.DOTALL
+)
+"""A workbook is a ZIP archive, whose first file has one of these names."""
 BINARY = "This is not a text file. Export the table as CSV, and import that file."
 _NO_TABLES = (
-    (b"PK\x03\x04", WORKBOOK),
+    (b"PK\x03\x04", _COMPRESSED),
     (b"\xd0\xcf\x11\xe0", WORKBOOK),
     (b"\x1f\x8b", _COMPRESSED),
     (b"7z\xbc\xaf", _COMPRESSED),
@@ -115,8 +117,8 @@ def read_dialect(survey: FileSurvey, encoding: str | None = None, delimiter: str
     head = survey.head
     if not head.strip():
         raise UnreadableError(EMPTY)
-    if _ZIPPED_TABLE.match(head):
-        raise UnreadableError(_COMPRESSED)
+    if _ZIPPED_WORKBOOK.match(head):
+        raise UnreadableError(WORKBOOK)
     start = head.removeprefix(codecs.BOM_UTF8).lstrip()
     for mark, sentence in _NO_TABLES:
         if start.startswith(mark):
