@@ -142,9 +142,9 @@ class ScanPlan:
 
     def history(self, last_day: date) -> bytes | None:
         """Return the version of all paths up to a day; None if unknown."""
-        if any(day <= last_day for day in self.unsegmented):
+        if not self.has_versions or any(day <= last_day for day in self.unsegmented):
             return None
-        return self._version(date.min, last_day)
+        return self._histories[bisect_right(self._versions[0], last_day)]
 
     def _runs(self) -> Iterator[list[SegmentedDay]]:
         run: list[SegmentedDay] = []
@@ -166,6 +166,16 @@ class ScanPlan:
         days, versions = self._versions
         start, end = bisect_left(days, first_day), bisect_right(days, last_day)
         return _digest(versions[start:end]) if self.has_versions else None
+
+    @cached_property
+    def _histories(self) -> list[bytes]:
+        """The versions of all paths before the first of these days, up to it, and up to each later one."""
+        digest = hashlib.blake2b(digest_size=16)
+        histories = [digest.digest()]
+        for version in self._versions[1]:
+            digest.update(version)  # all are of one size
+            histories.append(digest.digest())
+        return histories
 
     @cached_property
     def _versions(self) -> tuple[list[date], list[bytes]]:

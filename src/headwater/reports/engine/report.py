@@ -27,7 +27,7 @@ from headwater.reports.engine.measures import (
 from headwater.reports.engine.passes import LeftOutLoader, PeriodPlan, PlanLoader, add_up_plans, get_subject
 from headwater.reports.engine.report_reader import ReportReader, open_reader, run_in_thread
 from headwater.reports.engine.result import Keys, PeriodSums, Ranking, counterparts
-from headwater.reports.engine.snapshots import fetch_present, make_snapshot
+from headwater.reports.engine.snapshots import Present, fetch_present, make_snapshot
 from headwater.reports.engine.time_buckets import ReportPeriod, name_bucket
 from headwater.reports.engine.visits import VisitLoader, fetch_visit_facts
 from headwater.reports.query import (
@@ -186,7 +186,7 @@ async def query_reports(
         plans = await _load_plans(reader, queries)
         sums = iter(await add_up_plans(reader, [plan for query_plans in plans for plan in query_plans]))
         reports, left_out = list[ReportResult](), LeftOutLoader(reader)
-        visits = VisitLoader(connection, space_id)
+        visits, present_state = VisitLoader(connection, space_id), await fetch_present(connection, space_id)
         for query, query_plans in zip(queries, plans, strict=True):
             periods = [
                 await run_in_thread(
@@ -194,7 +194,7 @@ async def query_reports(
                 )
                 for period_plan in query_plans
             ]
-            report = await _make_report(reader, query, query_plans[0], *periods)
+            report = await _make_report(reader, present_state, query, query_plans[0], *periods)
             reports.append(await _with_left_out(report, left_out, query_plans))
         return reports
 
@@ -238,6 +238,7 @@ async def _load_plans(reader: ReportReader, queries: Sequence[ReportQuery]) -> l
 
 async def _make_report(
     reader: ReportReader,
+    present_state: Present,
     query: ReportQuery,
     planned: PeriodPlan,
     current: PeriodSums,
@@ -254,7 +255,6 @@ async def _make_report(
     previous = previous if is_comparable else None
     compared = _find_compared(current, previous, places)
     first, last = reader.ends_within(DateTimeSpan((compared_span or span).start, span.end))
-    present_state = await fetch_present(reader.connection, reader.space.id)
     completeness = query.complete_on and await load_completeness(reader, query, query.complete_on)
     return ReportResult(
         columns=list_columns(query),

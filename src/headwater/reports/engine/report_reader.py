@@ -84,7 +84,9 @@ async def open_reader(
         scans = _find_scans(connection, SnapshotId(began_at, space_id))
         reported = ReportedSpace(space, source, (ends[0], ends[1]), sells, scans)
         target = (currency or space.currency) if money else None
-        yield ReportReader(connection, reported, deadline, target)
+        reader = ReportReader(connection, reported, deadline, target)
+        yield reader
+        reader.require_time()  # PostgreSQL may have shut the connection meanwhile
 
 
 @contextmanager
