@@ -18,7 +18,6 @@ from starlette.types import Receive, Scope, Send
 from headwater.base.telemetry.shared_counters import render_counters
 from headwater.database.pool import UNAVAILABLE, Database
 from headwater.database.queries import Queries, fetch_one
-from headwater.http.answer_counts import publish_answers
 from headwater.http.shared import Shared
 
 queries = Queries(__name__, "health.sql")
@@ -44,7 +43,6 @@ async def readyz(readiness: Shared[bool], _: Request) -> Response:
 
 async def metrics(backlog: Shared[bytes], _: Request) -> Response:
     """Answer Prometheus text: this machine's counters, and the queue in the database."""
-    publish_answers()
     text = render_counters()
     with suppress(*UNAVAILABLE):  # the counters are useful without it
         text += await backlog.get()

@@ -105,7 +105,7 @@ class DueTasks(ABC):
                 busy_at = time.monotonic()
             elif time.monotonic() - busy_at > self._linger:
                 return
-            pause = double_pause(LOOK_SECONDS, LONGEST_PAUSE_SECONDS, failures + 1)
+            pause = double_pause(LOOK_SECONDS, LONGEST_PAUSE_SECONDS, failures)
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._stopping.wait(), pause)
         await self._finish()

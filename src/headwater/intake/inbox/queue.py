@@ -11,7 +11,7 @@ from typing import Any
 from psycopg import Connection
 from psycopg.sql import Composed, Identifier
 
-from headwater.database.queries import Queries
+from headwater.database.queries import Queries, fetch_row
 from headwater.intake.inbox.rows import InboxRow
 
 queries = Queries(__name__, "queue.sql")
@@ -85,13 +85,11 @@ def wait_until_processed(connection: Connection[Any], timeout: float) -> bool:
     """Wait up to `timeout` seconds for all rows accepted so far. Return whether they are processed. Needs an
     autocommit connection.
     """
-    row = connection.execute(over_spaces("newest"), FROM_THE_FIRST).fetchone()
-    if row is None or row[0] is None:
-        return True
+    (newest_id,) = fetch_row(connection, over_spaces("newest"), FROM_THE_FIRST)
     deadline = time.monotonic() + timeout
     any_up_to = over_spaces("any_up_to")
     while True:
-        if connection.execute(any_up_to, FROM_THE_FIRST | {"id": row[0]}).fetchone() is None:
+        if connection.execute(any_up_to, FROM_THE_FIRST | {"id": newest_id}).fetchone() is None:
             return True
         if time.monotonic() >= deadline:
             return False
