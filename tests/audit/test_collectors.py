@@ -291,6 +291,11 @@ def test_tls(tmp_path: Path) -> None:
     asyncio.run(run())
 
 
+def test_addresses_of_servers() -> None:
+    assert read_syslog_server("tls://logs.example") == SyslogServer("logs.example", 6514, is_tls=True)
+    assert read_syslog_server("tcp://[::1]:514") == SyslogServer("::1", 514, is_tls=False)
+
+
 @pytest.mark.parametrize("url", ["udp://logs", "tls://", "tcp://logs/x", "tls://me@logs", "logs:514"])
 def test_wrong_servers_are_refused(url: str) -> None:
     with pytest.raises(ValueError, match="must"):

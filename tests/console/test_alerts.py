@@ -108,6 +108,17 @@ def test_a_problem_of_this_moment_is_there_at_once(owner: Person, stage: Stage, 
     assert "<script>alert" not in text
 
 
+def test_a_recorded_problem_is_listed_once(owner: Person, stage: Stage, space_id: int) -> None:
+    recorded, fresh = (stage.destination(status="held") for _ in range(2))
+    alert_id = put_alert(stage, "destination_held", str(recorded), title="TikTok Ads is held")
+    items = re.findall(
+        "<li[^>]*>(?:<h3>|\\s*<h3>).*?</li>", owner.browser.get(make_page(space_id)).text, re.DOTALL
+    )
+    assert [f"/platforms/{recorded}" in item for item in items] == [False, True]
+    assert f"/platforms/{fresh}" in items[0]
+    assert f'id="alert-{alert_id}"' in items[1]
+
+
 def test_rules_are_chosen(owner: Person, stage: Stage, space_id: int) -> None:
     page = rules_page(space_id)
     action = f"{page}/built-in"

@@ -10,7 +10,9 @@ from datetime import UTC, datetime, timedelta
 import psycopg
 import pytest
 
+from headwater.console.report_pages.bar import COMPARISONS, WINDOW_TITLES
 from headwater.console.report_pages.saved_views import MOST_VIEWS
+from headwater.reports.query import Comparison
 from headwater.spaces.accounts.roles import Role
 from tests.console.conftest import Person
 from tests.console.tables import PageTables
@@ -136,6 +138,8 @@ def test_every_choice_is_a_link(owner: Person, stage: Stage, space_id: int) -> N
     assert 'aria-current="true"><span><strong>U-shaped' in page
     assert "compare=none" in page
     assert "compare=none" not in owner.browser.get(f"/console/spaces/{space_id}/events").text
+    assert f"U-shaped, {WINDOW_TITLES['30']}" in page
+    assert f">{COMPARISONS[Comparison.PREVIOUS_PERIOD]}</summary>" in page
 
 
 def test_dates_can_be_chosen(owner: Person, stage: Stage, space_id: int) -> None:

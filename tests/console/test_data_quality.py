@@ -12,7 +12,8 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
-from headwater.alerts.quality import event_checks, touchpoint_checks
+from headwater.alerts import problems
+from headwater.alerts.quality import event_checks, report, touchpoint_checks
 from headwater.alerts.quality.models import FindingKind, find_title
 from headwater.console.forms import form_token
 from headwater.intake.pipeline.reclassification import reclassify_next
@@ -57,6 +58,14 @@ def site(stage: Stage, *origins: str) -> None:
     stage.connection.execute(
         "INSERT INTO sites (space_id, name, site_key, origins) VALUES (%s, 'Shop', %s, %s)",
         (stage.space_id, f"site-{stage.space_id}", list(origins)),
+    )
+
+
+def reject(connection: psycopg.Connection, space_id: int) -> None:
+    connection.execute(
+        "INSERT INTO rejected (space_id, id, kind, sender, received_at, payload, reason, detail)"
+        " VALUES (%s, nextval('receipt_ids'), 'none', 'api_key', now(), '{}', 'unknown_kind', '<x>')",
+        (space_id,),
     )
 
 
@@ -245,13 +254,7 @@ def test_rejected_rows_are_replayed(
     owner: Person, connection: psycopg.Connection, path: str, space_id: int
 ) -> None:
     for _ in range(2):
-        connection.execute(
-            "INSERT INTO rejected"
-            " (space_id, id, kind, sender, received_at, payload, reason, detail)"
-            " VALUES (%s, nextval('receipt_ids'), 'none', 'api_key', now(), '{}',"
-            " 'unknown_kind', '<x>')",
-            (space_id,),
-        )
+        reject(connection, space_id)
     page = owner.browser.get(path).text
     assert findings(page) == {FindingKind.EVENTS_REJECTED: 2}
     assert "unknown kind: &lt;x&gt;" in page
@@ -289,6 +292,27 @@ def test_a_period_and_the_bounds(
     assert "the latest 1 event in the period, back to" in bounded
     assert "the latest 1 touchpoint received by its end" in bounded
     assert parts(bounded)["SEK: no exchange rate"] == 1
+
+
+def test_counts_that_end_at_a_bound(
+    owner: Person, stage: Stage, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    contact = stage.contact(email="a@b.org")
+    for number in (1, 2):
+        order(stage, contact, event_time=NOW - timedelta(minutes=number))
+        stage.event(contact, event_name="sign_up", event_time=NOW + timedelta(days=number))
+        reject(stage.connection, stage.space_id)
+
+    def count_texts() -> dict[str, str]:
+        return dict(re.findall(r'<h2 id="(\w+)"><data[^>]*>([^<]*)', owner.browser.get(path).text))
+
+    kinds = (FindingKind.EVENTS_REJECTED, FindingKind.FUTURE_EVENTS)
+    assert {kind: count_texts()[kind] for kind in kinds} == dict.fromkeys(kinds, "2")
+    monkeypatch.setattr(event_checks, "MOST_EVENTS", 2)
+    for module in (problems, report):
+        monkeypatch.setattr(module, "MOST_COUNTED", 2)
+    assert {kind: count_texts()[kind] for kind in kinds} == dict.fromkeys(kinds, "2+")
+    assert count_texts()[FindingKind.DUPLICATE_ORDERS] == "1"
 
 
 @pytest.mark.parametrize("query", ["period=whenever", "start_date=x", "end_date=2026-01-01+00:00:00"])

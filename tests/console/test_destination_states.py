@@ -46,3 +46,14 @@ def test_held_paused_and_removed(owner: Person, space_id: int, connection: psyco
     assert page.url.path.endswith("/platforms")
     assert "The destination and its tokens are deleted" in page.text
     assert owner.browser.get(path).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("is_good", "words"), [(None, "Token not tested."), (True, "Token accepted."), (False, "Token in doubt.")]
+)
+def test_a_token_is_as_good_as_its_last_test(
+    owner: Person, space_id: int, connection: psycopg.Connection, is_good: bool | None, words: str
+) -> None:
+    destination = Stage(connection, space_id, "").destination(secret_names=["access_token"], test_ok=is_good)
+    page = owner.browser.get(f"/console/spaces/{space_id}/platforms/{destination}")
+    assert words in page_text(page.text)

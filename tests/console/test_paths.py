@@ -62,6 +62,7 @@ def test_it_works(owner: Person, stage: Stage, space_id: int) -> None:
     assert texts(page.tables["flow"][0]) == ["First, last", "E-mail", "Direct"]
     assert [texts(row) for row in page.tables["flow"][1:]] == [["Google ads", "2", UNTAKEN],
                                                                ["Direct", UNTAKEN, "1"]]  # fmt: skip
+    assert page.html.count('<path class="ribbon ') == 2
     assert texts(page.tables["touches"][3]) == ["3", "1", "10.00"]
     assert texts(page.tables["days"][6]) == [
         f"15{NO_FIGURE}30",

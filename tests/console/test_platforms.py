@@ -256,6 +256,18 @@ def test_one_delivery(owner: Person, busy_destination: int, space_id: int, stage
         assert owner.browser.get(link.replace(f"/{busy_destination}/", f"/{other_id}/")).status_code == 404
 
 
+def test_only_deliveries_that_may_end_otherwise_can_be_replayed(
+    owner: Person, busy_destination: int, space_id: int, stage: Stage
+) -> None:
+    path = f"/console/spaces/{space_id}/platforms/{busy_destination}"
+    rows = stage.connection.execute(
+        "SELECT id, coalesce(reason, status) FROM deliveries WHERE destination_id = %s", (busy_destination,)
+    ).fetchall()
+    pages = {text: owner.browser.get(f"{path}/deliveries/{number}").text for number, text in rows}
+    replayable = {text for text, page in pages.items() if f'action="{path}/replay"' in page}
+    assert replayable == {"failed", "not_attributed"}
+
+
 def test_from_an_event_to_its_deliveries(
     owner: Person, busy_destination: int, space_id: int, stage: Stage
 ) -> None:

@@ -81,6 +81,11 @@ def test_it_works(api: Api) -> None:
     assert {name: listed_destination[name] for name in destination} == destination
 
 
+def test_a_name_has_at_most_255_characters(api: Api) -> None:
+    assert create(api, name="x" * 255)["name"] == "x" * 255
+    assert [*refusal(api, {**DESCRIBED, "name": "x" * 256})] == ["name"]
+
+
 def test_credit_that_is_not_sent(api: Api) -> None:
     """A platform that compares credit with the conversions that it has must be sent all of them."""
     registry.PLATFORMS[NAME] = Meta()

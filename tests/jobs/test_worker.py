@@ -176,6 +176,23 @@ def test_what_fails_for_now_is_tried_ever_later(database_url: str) -> None:
     assert len(try_counts) > len(tries)
 
 
+def test_delays_begin_anew_after_a_success(database_url: str) -> None:
+    stop, outcomes = threading.Event(), iter([True, True, False, True])
+
+    def attend(_: object, __: int) -> bool:
+        is_failing = next(outcomes, None)
+        if is_failing is None:
+            stop.set()
+        if is_failing:
+            raise psycopg.errors.DiskFull
+        return False
+
+    with capture_logs() as lines:
+        Worker(database_url, stop, [Duty(lambda _: [1], attend)]).run()
+    first = FIRST_PAUSE_SECONDS
+    assert [line["pause"] for line in lines] == [first, 2 * first, first]
+
+
 def test_a_look_that_fails_keeps_no_other_duty(database_url: str) -> None:
     """This happens in a cluster: one job's poll asks every node, while another job only needs the first
     one.

@@ -157,6 +157,20 @@ def revenue(database_url: str, stage: Stage) -> object:
     return report.total.figures[FigureColumn(Measure.REVENUE)]
 
 
+def test_changes_on_a_damaged_day_count_once(database_url: str, stage: Stage) -> None:
+    """All events of a damaged day are read from the tables, so its changes are not read besides."""
+    contact_id = stage.contact()
+    event_ids = [stage.event(contact_id, amount=amount) for amount in (5, 7)]
+    forget_space(stage.connection, stage.space_id)
+    build_all(stage.connection, stage.space_id)
+    values = {"space_id": stage.space_id, "event_ids": event_ids[:1]}
+    stage.connection.execute(NOTE_EVENTS, values)
+    stage.connection.execute(
+        "UPDATE path_segments SET seconds = seconds || '\\x00'::bytea WHERE space_id = %s", (stage.space_id,)
+    )
+    assert revenue(database_url, stage) == 12
+
+
 def test_ranges_that_overlap(database_url: str, stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     """A day is read once for all ranges; a day that is cut is read again."""
     monkeypatch.setattr(scan_plan, "BLOCK_SIZE", 1)

@@ -133,6 +133,7 @@ def test_a_row_that_cannot_be_read_is_left_out(compare: Any, row: str) -> None:
         ("order_id,total\n1,5\n", (*PERIOD, "--map", "Number=order_id"), "Number"),
         ("order_id,total\n1,5\n", (*PERIOD, "--map", "total=price"), "price"),
         ("order_id\n1\n", (), "--first"),
+        ("order_id\n1\n", ("--first", "2026-05-01"), "--last"),
         ("order_id,total\n1,5\n", ("--first", "2026-05-02", "--last", "2026-05-01"), "--last"),
         ("order_id,total\n1,5\n", ("--first", "May"), "--first"),
         ('order_id,total\n1,"1,234"\n', PERIOD, "--decimals"),

@@ -1,15 +1,18 @@
-"""The time bucket of every second, for any bounds of the buckets."""
+"""The time bucket of every second, for any bounds of the buckets, and its hour and weekday."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from headwater.attribution.paths.path_data import Column, PathData
-from headwater.reports.engine.dimensions import Step
+from headwater.reports.engine.dimensions import ClockPart, Step
 
 HOUR = 3_600
 FIRST = 500_000 * HOUR
@@ -39,3 +42,23 @@ def test_every_second(
     starts = [FIRST + 900 * quarter + (7 if has_odd_offset else 0) for quarter in sorted(quarters)]
     starts[0] -= head_start
     assert keys(starts, event_seconds) == [bisect_right(starts, second) for second in event_seconds]
+
+
+@pytest.mark.parametrize(
+    ("zone", "change"),
+    [
+        ("Europe/Berlin", datetime(2026, 10, 25, 1, tzinfo=UTC)),
+        ("America/St_Johns", datetime(2026, 3, 8, 5, 30, tzinfo=UTC)),
+        ("Australia/Lord_Howe", datetime(2026, 10, 3, 15, 30, tzinfo=UTC)),
+    ],
+)
+def test_hours_and_weekdays_around_a_clock_change(zone: str, change: datetime) -> None:
+    """In a zone with half an hour of offset, clocks change in the middle of an hour of UTC."""
+    event_seconds = range(int(change.timestamp()) - 2 * HOUR, int(change.timestamp()) + 2 * HOUR, 300)
+    paths = PathData({Column.SECONDS: np.array(event_seconds, dtype=np.uint32)}, (), len(event_seconds), 0)
+    local_times = [datetime.fromtimestamp(second, ZoneInfo(zone)) for second in event_seconds]
+    hours, weekdays = (
+        ClockPart(ZoneInfo(zone), weekday=is_weekday).keys(paths) for is_weekday in (False, True)
+    )
+    assert hours.tolist() == [local_time.hour for local_time in local_times]
+    assert weekdays.tolist() == [local_time.isoweekday() for local_time in local_times]

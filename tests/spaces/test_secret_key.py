@@ -26,7 +26,8 @@ from tests.support.preloaded import CopiedServe
 from tests.support.processes import headwater
 
 OLD = "0123456789abcdef" * 4
-OTHER = "other" * 8
+OTHER = "shortest" * 4
+"""A key of the least length."""
 
 
 def stored_key(url: str) -> str | None:

@@ -126,6 +126,8 @@ def test_names_of_sources(database_url: str, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(spaces, "MAX_SOURCE_NAMES", 1)
     with pytest.raises(Invalid):
         change(database_url, space.id, **{"source_name.b": "sms"})
+    changed_space = change(database_url, space.id, **{"source_name.fb.paid": "facebook_organic"})
+    assert changed_space.source_names == {"fb.paid": "facebook_organic"}
     assert change(database_url, space.id, **{"source_name.fb.paid": ""}).source_names == {}
 
 

@@ -131,6 +131,15 @@ def test_a_name_belongs_to_one_process(tmp_path: Path, monkeypatch: pytest.Monke
     assert find_beginning() == 7
 
 
+@pytest.mark.parametrize(("variable", "missing"), [(DIRECTORY, PROCESS), (PROCESS, DIRECTORY)])
+def test_a_process_that_shares_no_counters_has_no_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str, missing: str
+) -> None:
+    monkeypatch.delenv(missing, raising=False)
+    monkeypatch.setenv(variable, str(tmp_path))
+    assert take_name() is None
+
+
 def test_files_have_their_space_from_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a full disk, writing to a mapped page without space ends the process."""
     monkeypatch.setenv(DIRECTORY, str(tmp_path))

@@ -85,6 +85,18 @@ def test_it_works(cli: Cli, stage: Stage) -> None:
     assert cli("list") == []
 
 
+@pytest.mark.parametrize(("billionths", "is_reproduced"), [(2, True), (3, False)])
+def test_weights_differ_in_their_last_digits(
+    cli: Cli, stage: Stage, billionths: int, is_reproduced: bool
+) -> None:
+    cli("train", "--name", "May", *MAY)
+    stage.connection.execute(
+        "UPDATE trained_weights SET weight = weight - %s WHERE space_id = %s AND source = 'email'",
+        (Decimal(billionths).scaleb(-9), stage.space_id),
+    )
+    assert cli("check", "--name", "May") == {"reproduced": is_reproduced, "same_data": True}
+
+
 def test_the_window_counts(cli: Cli) -> None:
     model_weights = weights(cli("train", "--name", "all", *MAY, "--window", "0"))
     assert model_weights["shapley_distinct", "google_ads"] == pytest.approx(5 / 12)
