@@ -41,6 +41,7 @@ from headwater.forwarding.platforms.platform_client import PlatformClient
 from headwater.http.inputs.account_kinds import AccountSettings
 from tests.support import factories
 from tests.support.forks import run_copy
+from tests.support.waiting import PATIENCE_SECONDS
 
 KEY = b"k" * 32
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -200,7 +201,7 @@ class Sending:
         """Send everything due, `times` times, advancing the clock by `interval` seconds in between."""
 
         async def drain() -> None:
-            async with self.open_forwarder() as forwarder:
+            async with asyncio.timeout(PATIENCE_SECONDS), self.open_forwarder() as forwarder:
                 await forwarder.drain()
                 for _ in range(times - 1):
                     self.advance(interval)
