@@ -24,7 +24,6 @@ NOT_FIELDS: dict[str, str] = {
     "intake/ingest/touchpoints.py": "likewise",
     "intake/imports/formats/files.py": "a row of a file that is no object has no fields",
     "http/inputs/account_settings.py": "settings are checked against the platform's model",
-    "forwarding/destinations/inputs.py": "likewise, and names of events",
     "base/egress/": "answers of other services, and the key file of a service account",
     "forwarding/platforms/": "answers of other services",
     "spend/platforms/": "likewise",

@@ -10,9 +10,10 @@ import pytest
 
 from headwater.forwarding.destinations.inputs import read_new
 from headwater.forwarding.platforms.registry import PLATFORMS
-from headwater.http.errors import Errors, Invalid
+from headwater.http.errors import Invalid
 from headwater.http.inputs.account_kinds import VERSION, AccountKind
 from headwater.http.inputs.account_settings import describe_rule, read_settings, settings_schema
+from headwater.http.inputs.objects import Findings
 from headwater.spend.platforms.registry import PLATFORMS as SPEND
 
 SETTINGS = [
@@ -62,9 +63,9 @@ def test_only_a_chosen_version_is_stored(kind: AccountKind) -> None:
 
 
 def read(kind: AccountKind, settings: dict[str, Any], *, as_text: bool = False) -> dict[str, Any]:
-    errors = Errors()
-    stored_settings = read_settings(kind, settings, errors, as_text=as_text)
-    assert not errors
+    findings = Findings()
+    stored_settings = read_settings(kind, settings, findings, as_text=as_text)
+    assert not findings.rules
     return stored_settings
 
 
@@ -100,6 +101,4 @@ def test_a_number_as_its_platform_writes_it() -> None:
         ("google", "customer_id", "123-456-7890"),
         ("meta", "ad_account_id", "act_1234567890"),
     ):
-        kind, errors = SPEND[platform], Errors()
-        assert read_settings(kind, {setting: number}, errors, as_text=False)[setting] == "1234567890"
-        assert not errors
+        assert read(SPEND[platform], {setting: number})[setting] == "1234567890"

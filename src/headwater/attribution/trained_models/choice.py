@@ -17,25 +17,14 @@ from headwater.attribution.models import BILLION, FEWEST_CONVERSIONS, MARKOV, MO
 from headwater.database.queries import Queries, fetch_all, make_cursor
 from headwater.http.answers import Moment
 from headwater.http.errors import Invalid
-from headwater.http.inputs.fields import UNPRINTABLE, text_up_to
+from headwater.http.inputs.fields import line_up_to
 from headwater.http.inputs.parameters import Parameter
 from headwater.sources.catalogue import SOURCE_IDS
 
 queries = Queries(__name__, "choice.sql")
 
 LONGEST_NAME = 100
-
-
-_NAME_RULE = f"must have 1 to {LONGEST_NAME} printable characters."
-
-
-def _printable(text: str) -> str:
-    if UNPRINTABLE.search(text):
-        raise ValueError(_NAME_RULE)
-    return text
-
-
-PLAIN_NAME = text_up_to(LONGEST_NAME, shortest=1, trim=True, rule=_NAME_RULE).then(_printable)
+PLAIN_NAME = line_up_to(LONGEST_NAME, f"must have 1 to {LONGEST_NAME} printable characters.")
 TRAINED_MODEL = Parameter(
     name="trained_model",
     kind=PLAIN_NAME,

@@ -5,24 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from headwater.events.accepted import EVENT_NAMES
 from headwater.forwarding.platforms import registry
 from headwater.forwarding.platforms.platform import Platform
-from headwater.http.errors import Errors, Invalid, join_rules
+from headwater.http.errors import join_rules
 from headwater.http.inputs.account_settings import (
     ACCOUNT_FIELDS,
     LONGEST_NAME,
     AccountChange,
     find_kind,
     read_account,
-    read_object_of,
     read_settings,
-    refuse_unknown,
     select_changed,
 )
-from headwater.http.inputs.fields import UNPRINTABLE
+from headwater.http.inputs.fields import FLAG, line_up_to
+from headwater.http.inputs.objects import Findings, map_of, write_rules
 
 FIELDS = (*ACCOUNT_FIELDS, "event_names", "all_events")
 
@@ -52,43 +52,34 @@ def read_change(
 
 def settings_problems(platform: Platform, settings: dict[str, Any]) -> str:
     """Return errors of previously accepted settings, in sentences."""
-    errors = Errors()
-    read_settings(platform, settings, errors, as_text=False)
-    return join_rules(errors)
+    findings = Findings()
+    read_settings(platform, settings, findings, as_text=False)
+    return join_rules(write_rules(findings.rules))
 
 
 def _read(
     platform: Platform, members: Mapping[str, Any], current_secrets: Mapping[str, str], *, as_text: bool
 ) -> DestinationChange:
-    errors = Errors()
-    values = read_account(platform, members, current_secrets, errors, as_text=as_text)
+    findings = Findings()
+    values = read_account(platform, members, current_secrets, findings, as_text=as_text)
     if "event_names" in members:
-        names = read_object_of("event_names", members["event_names"], errors)
-        values["event_names"] = _read_event_names(platform, names, errors)
+        kinds = dict.fromkeys(EVENT_NAMES, _SENT_NAME.then(partial(_check_sent_name, platform)))
+        names = map_of(kinds, "is not one of our event names.")
+        values["event_names"] = findings.read("event_names", names, members["event_names"])
     if "all_events" in members:
-        values["all_events"] = members["all_events"]
-        if not isinstance(members["all_events"], bool):
-            errors["all_events"] = ["The all_events must be true or false."]
-    if errors:
-        raise Invalid(errors)
+        values["all_events"] = findings.read("all_events", FLAG, members["all_events"])
+    findings.refuse()
     return DestinationChange(**values)
 
 
-def _read_event_names(
-    platform: Platform, event_names: dict[str, Any], errors: Errors
-) -> dict[str, str | None]:
-    """Treat empty and null as not sent."""
+def _check_sent_name(platform: Platform, name: str | None) -> str | None:
+    """Return None for a blank name, too: the event is not sent."""
     pattern = platform.name_pattern
-    refuse_unknown("event_names", event_names, EVENT_NAMES, errors, "our event names")
-    names: dict[str, str | None] = {}
-    for name, value in event_names.items():
-        text = value.strip() if isinstance(value, str) else ""
-        if value is not None and (
-            not isinstance(value, str) or len(text) > LONGEST_NAME or UNPRINTABLE.search(text)
-        ):
-            rule = f"must be null or a text of at most {LONGEST_NAME} characters."
-            errors[f"event_names.{name}"] = [f"The event_names.{name} {rule}"]
-        elif text and pattern is not None and not re.fullmatch(pattern, text, re.ASCII):
-            errors[f"event_names.{name}"] = [f"The event_names.{name} {platform.name_rule}"]
-        names[name] = text or None
-    return names
+    if name and pattern is not None and not re.fullmatch(pattern, name, re.ASCII):
+        raise ValueError(platform.name_rule)
+    return name or None
+
+
+_SENT_NAME = line_up_to(
+    LONGEST_NAME, f"must be null or a text of at most {LONGEST_NAME} characters.", shortest=0
+).or_null()

@@ -13,12 +13,17 @@ from typing import Annotated, Any, TypeVar, cast
 import msgspec
 from msgspec import Meta, inspect
 
-from headwater.http.errors import Errors, Invalid
+from headwater.http.errors import Invalid
 from headwater.http.inputs.account_kinds import VERSION, AccountKind
-from headwater.http.inputs.fields import UNPRINTABLE, Schema
+from headwater.http.inputs.fields import REQUIRED, UNPRINTABLE, FieldType, Schema, line_up_to
+from headwater.http.inputs.objects import OBJECT, Findings
+from headwater.http.openapi import TEXT_OR_NULL
 
 LONGEST_NAME = 255
 LONGEST_SECRET = 16_384
+NAME = line_up_to(
+    LONGEST_NAME, f"must be a text of 1 to {LONGEST_NAME} characters without control characters."
+)
 _UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
 _RULE, _DIGITS = "rule", "digits"
 _AROUND_DIGITS = re.compile(r"\Aact_|[ -]")
@@ -95,107 +100,88 @@ def read_account(
     kind: AccountKind,
     members: Mapping[str, Any],
     current_secrets: Mapping[str, str],
-    errors: Errors,
+    findings: Findings,
     *,
     as_text: bool,
 ) -> dict[str, Any]:
     """Return the given ACCOUNT_FIELDS, checked and with defaults."""
     values: dict[str, Any] = {}
     if "name" in members:
-        values["name"] = read_name(members["name"], errors)
+        values["name"] = findings.read("name", NAME, members["name"])
     if "settings" in members:
-        settings = read_object_of("settings", members["settings"], errors)
-        values["settings"] = read_settings(kind, settings, errors, as_text=as_text)
+        values["settings"] = read_settings(kind, members["settings"], findings, as_text=as_text)
     if "secrets" in members:
-        secrets = read_object_of("secrets", members["secrets"], errors)
-        values["secrets"] = read_secrets(kind, secrets, current_secrets, errors)
+        values["secrets"] = read_secrets(kind, members["secrets"], current_secrets, findings)
     return values
 
 
-def read_name(value: object, errors: Errors) -> str:
-    name = value.strip() if isinstance(value, str) else ""
-    if not name or len(name) > LONGEST_NAME or UNPRINTABLE.search(name):
-        rule = f"must be a text of 1 to {LONGEST_NAME} characters without control characters."
-        errors["name"] = [f"The name {rule}"]
-    return name
-
-
-def read_object_of(name: str, value: object, errors: Errors) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        errors[name] = [f"The {name} must be an object."]
-        return {}
-    return cast("dict[str, Any]", value)
-
-
-def read_settings(
-    kind: AccountKind, settings: dict[str, Any], errors: Errors, *, as_text: bool
-) -> dict[str, Any]:
+def read_settings(kind: AccountKind, sent: object, findings: Findings, *, as_text: bool) -> dict[str, Any]:
     """Fill in defaults, except of the version. With `as_text`, empty means absent."""
+    settings = findings.read("settings", OBJECT, sent) or {}
     fields = {setting.name: setting for setting in msgspec.structs.fields(kind.settings)}
-    refuse_unknown("settings", settings, fields, errors)
+    refuse_unknown("settings", settings, fields, findings)
     values: dict[str, Any] = {}
     for name, setting in fields.items():
         if name not in settings or (as_text and settings[name] == ""):
             if setting.required:
-                errors[f"settings.{name}"] = [f"The settings.{name} is required."]
+                findings.add(f"settings.{name}", REQUIRED)
             continue
         value = _tidy(settings[name], setting.type)
         try:
             values[name] = msgspec.convert(value, setting.type, strict=not as_text)
         except msgspec.ValidationError:
-            errors[f"settings.{name}"] = [f"The settings.{name} {describe_rule(setting.type)}"]
+            findings.add(f"settings.{name}", describe_rule(setting.type))
         else:
             if isinstance(value, str) and UNPRINTABLE.search(value):
-                rule = "must not hold control characters."
-                errors[f"settings.{name}"] = [f"The settings.{name} {rule}"]
-    if any(name.startswith("settings") for name in errors):
+                findings.add(f"settings.{name}", "must not hold control characters.")
+    if any(name.startswith("settings") for name in findings.rules):
         return {}
-    try:
-        complete = msgspec.to_builtins(kind.settings(**values))
-    except ValueError as error:  # settings that exclude each other
-        errors["settings"] = [f"The settings {error}"]
-        return {}
+    complete = msgspec.to_builtins(kind.settings(**values))
     return {name: value for name, value in complete.items() if name != VERSION or name in values}
 
 
 def read_secrets(
-    kind: AccountKind, secrets: dict[str, Any], current: Mapping[str, str], errors: Errors
+    kind: AccountKind, value: object, current: Mapping[str, str], findings: Findings
 ) -> dict[str, str | None]:
-    refuse_unknown("secrets", secrets, kind.secrets, errors)
+    """Return the changed secrets; None removes one."""
+    secrets = findings.read("secrets", OBJECT, value) or {}
+    refuse_unknown("secrets", secrets, kind.secrets, findings)
     changes: dict[str, str | None] = {}
     for name in kind.secrets:
-        if name not in secrets:
-            if name not in current and name not in kind.optional_secrets:
-                errors[f"secrets.{name}"] = [f"The secrets.{name} is required."]
-            continue
-        value = secrets[name]
-        text = value.strip() if isinstance(value, str) else ""
-        if value is None or text == value == "":
-            changes[name] = None
-            if name not in kind.optional_secrets:
-                errors[f"secrets.{name}"] = [f"The secrets.{name} is required."]
-        elif not text or len(text) > LONGEST_SECRET or _UNSTORABLE.search(text):
-            rule = f"must be a text of 1 to {LONGEST_SECRET} characters."
-            errors[f"secrets.{name}"] = [f"The secrets.{name} {rule}"]
-        else:
-            changes[name] = text
+        path = f"secrets.{name}"
+        if name in secrets:
+            changes[name] = findings.read(path, _SECRET, secrets[name])
+        is_missing = {**current, **changes}.get(name) is None and path not in findings.rules
+        if is_missing and name not in kind.optional_secrets:
+            findings.add(path, REQUIRED)
     changed_secrets = {name: text for name, text in {**current, **changes}.items() if text is not None}
-    if not any(name.startswith("secrets") for name in errors):
+    if not any(name.startswith("secrets") for name in findings.rules):
         problem = kind.secrets_problem(changed_secrets)
         if problem is not None:
-            errors["secrets"] = [f"The secrets cannot be used: {problem}"]
+            findings.add("secrets", f"cannot be used: {problem}")
     return changes
 
 
+def _read_secret(value: object) -> str | None:
+    """Return None for null and empty text, which remove a secret."""
+    if value is None or value == "":
+        return None
+    text = value.strip() if isinstance(value, str) else ""
+    if not text or len(text) > LONGEST_SECRET or _UNSTORABLE.search(text):
+        raise ValueError(f"must be a text of 1 to {LONGEST_SECRET} characters.")
+    return text
+
+
+_SECRET = FieldType(TEXT_OR_NULL, _read_secret)
+
+
 def refuse_unknown(
-    group: str, names: Collection[str], allowed_names: Collection[str], errors: Errors, choices: str = ""
+    group: str, names: Collection[str], allowed_names: Collection[str], findings: Findings
 ) -> None:
-    """Note names that aren't allowed. `choices` names the allowed ones; by default they are listed."""
+    choices = f"one of {', '.join(allowed_names)}" if allowed_names else "a setting of this platform"
     for name in names:
         if name not in allowed_names:
-            choices_text = choices or ", ".join(allowed_names)
-            rule = f"is not one of {choices_text}." if allowed_names else "is not a setting of this platform."
-            errors[f"{group}.{name}"] = [f"The {group}.{name} {rule}"]
+            findings.add(f"{group}.{name}", f"is not {choices}.")
 
 
 def _tidy(value: object, setting: Any) -> object:

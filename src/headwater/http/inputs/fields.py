@@ -96,6 +96,17 @@ def text_up_to(
     return FieldType({"type": "string", "maxLength": longest}, read)
 
 
+def line_up_to(longest: int, rule: str, *, shortest: int = 1) -> FieldType[str]:
+    """Return a type of trimmed text without control characters."""
+
+    def check(text: str) -> str:
+        if UNPRINTABLE.search(text):
+            raise ValueError(rule)
+        return text
+
+    return text_up_to(longest, shortest=shortest, trim=True, rule=rule).then(check)
+
+
 def written(schema: Schema, parse: Callable[[str], T]) -> FieldType[T]:
     """Return a type of values written as text and parsed by `parse`. Integers and booleans in JSON are read
     as text.
@@ -149,6 +160,16 @@ def _parse_boolean(word: str) -> bool:
 
 
 BOOLEAN = written({"type": "boolean"}, _parse_boolean)
+
+
+def _read_flag(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError("must be true or false.")
+    return value
+
+
+FLAG = FieldType({"type": "boolean"}, _read_flag)
+"""A boolean of JSON; BOOLEAN also reads it from text."""
 
 
 # ------------------------------------------------------------------------------------ numbers

@@ -29,7 +29,12 @@ def parse_body(kind: FieldType[T], body: object) -> T:
         errors = broken_rules.rules
     except ValueError as error:
         errors = {"body": [str(error)]}
-    raise Invalid({name: [write_rule(name, rule) for rule in rules] for name, rules in errors.items()})
+    raise Invalid(write_rules(errors))
+
+
+def write_rules(errors: Errors) -> Errors:
+    """Return broken rules as sentences, by path."""
+    return {name: [write_rule(name, rule) for rule in rules] for name, rules in errors.items()}
 
 
 def read_pairs(pairs: Mapping[str, str], read_pair: Callable[[str, str], None]) -> None:
@@ -81,6 +86,11 @@ class Findings:
         """Raise BrokenRules if any were recorded."""
         if self.rules:
             raise BrokenRules(self.rules)
+
+    def refuse(self) -> None:
+        """Raise Invalid if any were recorded, for parts of a body."""
+        if self.rules:
+            raise Invalid(write_rules(self.rules))
 
 
 def array_of(
@@ -184,7 +194,10 @@ def map_of(kinds: Mapping[str, FieldType[T]], unknown: str) -> FieldType[dict[st
     return FieldType(schema, read)
 
 
-def _members(value: object) -> dict[str, object]:
+def _members(value: object) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ValueError("must be an object.")
-    return cast("dict[str, object]", value)
+    return cast("dict[str, Any]", value)
+
+
+OBJECT = FieldType[dict[str, Any]]({"type": "object"}, _members)

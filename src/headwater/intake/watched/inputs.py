@@ -9,26 +9,22 @@ from typing import Any
 
 from msgspec import Struct
 
-from headwater.http.errors import Errors, Invalid
+from headwater.http.errors import Invalid
 from headwater.http.inputs.account_schemas import describe_change
-from headwater.http.inputs.account_settings import (
-    LONGEST_NAME,
-    read_name,
-    read_object_of,
-    read_secrets,
-    refuse_unknown,
-)
+from headwater.http.inputs.account_settings import LONGEST_NAME, NAME, read_secrets, refuse_unknown
 from headwater.http.inputs.fields import text_up_to, word_of
+from headwater.http.inputs.objects import OBJECT, Findings
 from headwater.http.inputs.parameters import JsonInput, ListParameter, Parameter
 from headwater.http.openapi import TEXT_OR_NULL, Schema, body, or_null
 from headwater.intake.imports.kinds import KINDS
-from headwater.intake.imports.parameters import NAME, ImportRequest, list_parameters, read_request
+from headwater.intake.imports.parameters import NAME as IMPORT_NAME
+from headwater.intake.imports.parameters import ImportRequest, list_parameters, read_request
 from headwater.intake.watched.addresses import ADDRESS_KINDS, LONGEST_ADDRESS, WatchedAddress, read_address
 from headwater.intake.watched.requests import DEFAULT_REGION
 
 DEFAULT_KIND = "spend"
 FIELDS = ("name", "address", "settings", "secrets")
-NO_FILES = "The address must not be a local file: the operator has not set HEADWATER_WATCHED_DIR."
+NO_FILES = "must not be a local file: the operator has not set HEADWATER_WATCHED_DIR."
 
 
 def _parse_region(text: str) -> str:
@@ -93,51 +89,42 @@ def read_file_settings(kind: str, settings: Mapping[str, Any]) -> WatchedFileSet
 def _read(
     kind: str, members: Mapping[str, Any], current: WatchedFileValues | None, *, allows_files: bool
 ) -> WatchedFileValues:
-    errors = Errors()
-    address = _read_address(members, current, errors, allows_files=allows_files)
-    settings = dict(current.settings) if current and "settings" not in members else {}
+    findings = Findings()
+    address = current.address if current else None
+    if current is None or "address" in members:
+        address_type = _ADDRESS if allows_files else _ADDRESS.then(_refuse_file)
+        address = findings.read("address", address_type, members.get("address", ""))
+    settings = current.settings if current else {}
     if "settings" in members:
-        settings = _read_settings(kind, members["settings"], errors)
-    kept_secrets = _kept_secrets(current, address)
-    secrets = kept_secrets
+        settings = _read_settings(kind, members["settings"], findings)
+    secrets = _kept_secrets(current, address)
     if address is not None:
-        sent_secrets = read_object_of("secrets", members.get("secrets", {}), errors)
-        changes = read_secrets(ADDRESS_KINDS[address.scheme], sent_secrets, kept_secrets, errors)
-        _refuse_foreign_letters(changes, errors)
-        secrets = {name: text for name, text in {**kept_secrets, **changes}.items() if text is not None}
+        changes = read_secrets(ADDRESS_KINDS[address.scheme], members.get("secrets", {}), secrets, findings)
+        _refuse_foreign_letters(changes, findings)
+        secrets = {name: text for name, text in {**secrets, **changes}.items() if text is not None}
     name = current.name if current else _default_name(address)
     if "name" in members:
-        name = read_name(members["name"], errors)
-    if errors or address is None:
-        raise Invalid(errors)
+        name = findings.read("name", NAME, members["name"]) or ""
+    findings.refuse()
+    assert address is not None, "a wrong one is refused"
     return WatchedFileValues(kind, name, address, settings, secrets)
 
 
-def _read_address(
-    members: Mapping[str, Any], current: WatchedFileValues | None, errors: Errors, *, allows_files: bool
-) -> WatchedAddress | None:
-    if current is not None and "address" not in members:
-        return current.address
-    try:
-        address = _ADDRESS.read(members.get("address", ""))
-    except ValueError as error:
-        errors["address"] = [f"The address {error}"]
-        return None
-    if address.scheme == "file" and not allows_files:
-        errors["address"] = [NO_FILES]
-        return None
+def _refuse_file(address: WatchedAddress) -> WatchedAddress:
+    if address.scheme == "file":
+        raise ValueError(NO_FILES)
     return address
 
 
-def _read_settings(kind: str, value: object, errors: Errors) -> dict[str, Any]:
-    settings = read_object_of("settings", value, errors)
-    settings = {name: setting for name, setting in settings.items() if setting is not None}
+def _read_settings(kind: str, value: object, findings: Findings) -> dict[str, Any]:
+    sent_settings = findings.read("settings", OBJECT, value) or {}
+    settings = {name: setting for name, setting in sent_settings.items() if setting is not None}
     allowed_names = [parameter.name for parameter in list_settings(kind)]
-    refuse_unknown("settings", settings, allowed_names, errors)
+    refuse_unknown("settings", settings, allowed_names, findings)
     try:
         read_file_settings(kind, settings)
     except Invalid as invalid:
-        errors.update(invalid.errors)
+        findings.rules.update(invalid.errors)
     return settings
 
 
@@ -148,11 +135,11 @@ def _kept_secrets(current: WatchedFileValues | None, address: WatchedAddress | N
     return current.secrets if is_same_host else {}
 
 
-def _refuse_foreign_letters(secrets: Mapping[str, str | None], errors: Errors) -> None:
+def _refuse_foreign_letters(secrets: Mapping[str, str | None], findings: Findings) -> None:
     """Headers and URLs can't have others."""
     for name, text in secrets.items():
         if name != "service_account_json" and text is not None and not _is_plain(text):
-            errors[f"secrets.{name}"] = [f"The secrets.{name} must have printable ASCII characters only."]
+            findings.add(f"secrets.{name}", "must have printable ASCII characters only.")
 
 
 def _is_plain(text: str) -> bool:
@@ -167,7 +154,7 @@ def _default_name(address: WatchedAddress | None) -> str:
 
 def list_settings(kind: str) -> list[Parameter[Any] | ListParameter[Any]]:
     """Return the settings of a kind of import, the most needed first."""
-    return [REGION, *(parameter for parameter in list_parameters(kind) if parameter.name != NAME.name)]
+    return [REGION, *(parameter for parameter in list_parameters(kind) if parameter.name != IMPORT_NAME.name)]
 
 
 def describe_setting(parameter: Parameter[Any] | ListParameter[Any]) -> Schema:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from headwater.http.errors import Errors, Invalid
+from headwater.http.errors import Invalid
 from headwater.http.inputs import account_schemas
 from headwater.http.inputs.account_settings import (
     ACCOUNT_FIELDS,
@@ -16,6 +16,7 @@ from headwater.http.inputs.account_settings import (
     read_secrets,
     select_changed,
 )
+from headwater.http.inputs.objects import Findings
 from headwater.http.inputs.path_parameters import INTEGER_ID
 from headwater.http.openapi import Schema, or_null
 from headwater.spend.platforms import registry
@@ -48,9 +49,9 @@ def read_new(
 
 def can_lend(platform: SpendPlatform, secret_names: Collection[str]) -> bool:
     """Return whether a destination with these secrets has all that a connection needs."""
-    errors = Errors()
-    read_secrets(platform, {name: name for name in secret_names if name in platform.secrets}, {}, errors)
-    return not errors
+    findings = Findings()
+    read_secrets(platform, {name: name for name in secret_names if name in platform.secrets}, {}, findings)
+    return not findings.rules
 
 
 def read_destination_id(members: Mapping[str, Any]) -> int | None:
@@ -77,10 +78,9 @@ def read_change(
 def _read(
     platform: SpendPlatform, members: Mapping[str, Any], current: Mapping[str, str], *, as_text: bool
 ) -> ConnectionChange:
-    errors = Errors()
-    values = read_account(platform, members, current, errors, as_text=as_text)
-    if errors:
-        raise Invalid(errors)
+    findings = Findings()
+    values = read_account(platform, members, current, findings, as_text=as_text)
+    findings.refuse()
     return ConnectionChange(**values)
 
 
