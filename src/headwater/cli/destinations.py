@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from argparse import BooleanOptionalAction, Namespace
-from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 import msgspec
-from psycopg import AsyncConnection
 
 from headwater.base.failure import Failure
 from headwater.base.settings import Settings
@@ -21,10 +20,10 @@ from headwater.forwarding.destinations.inputs import read_new
 from headwater.forwarding.platforms import registry
 from headwater.operations.terminal.account_options import SECRET, SETTING, read_secrets
 from headwater.operations.terminal.audited import change
-from headwater.operations.terminal.command import CommandGroup, Option, Run
+from headwater.operations.terminal.command import CommandGroup, Option
 from headwater.operations.terminal.connection import transaction
 from headwater.operations.terminal.encryption_key import load_encryption_key
-from headwater.operations.terminal.execution import prints
+from headwater.operations.terminal.execution import acts_on_row, prints
 from headwater.operations.terminal.options import JSON, SPACE
 from headwater.operations.terminal.output import Output, Row, print_output, print_text
 from headwater.operations.terminal.tables import join_sections, list_values, plain_text, section, wrap
@@ -56,8 +55,6 @@ SETTINGS = (
 )
 EXISTING = (DESTINATION, SPACE, JSON)
 _ALL_EVENTS = "include events not attributed to this platform"
-
-Action = Callable[[AsyncConnection, int, int], Awaitable[destinations.DestinationRow]]
 
 group = CommandGroup()
 
@@ -133,18 +130,13 @@ async def list_destinations(settings: Settings, arguments: Namespace) -> Output:
     return [{name: row[name] for name in _COLUMNS} | {"tested": _tested(row)} for row in rows]
 
 
-def _apply(action: Action) -> Run:
-
-    @prints
-    async def run(settings: Settings, arguments: Namespace) -> Output:
-        async with change(settings, arguments, "destination") as connection:
-            row = await action(connection, arguments.space, arguments.destination)
-        return _describe(row, arguments)
-
-    return run
+def _describe(row: destinations.DestinationRow, arguments: Namespace) -> Output:
+    destination = msgspec.to_builtins(describe_destination(row))
+    return destination if arguments.json else _as_text(destination)
 
 
-group.add("show", "show a destination", _apply(destinations.fetch_destination), *EXISTING)
+_act_on = partial(acts_on_row, "destination", "destination", _describe)
+group.add("show", "show a destination", _act_on(destinations.fetch_destination), *EXISTING)
 
 
 @group.command("test", "send a made-up event that does not count", *EXISTING)
@@ -206,8 +198,8 @@ async def preview(settings: Settings, arguments: Namespace) -> Output:
     )
 
 
-group.add("pause", "stop sending", _apply(destinations.pause_destination), *EXISTING)
-group.add("resume", "send again", _apply(destinations.resume_destination), *EXISTING)
+group.add("pause", "stop sending", _act_on(destinations.pause_destination), *EXISTING)
+group.add("resume", "send again", _act_on(destinations.resume_destination), *EXISTING)
 
 
 @group.command("remove", "end a destination", *EXISTING)
@@ -230,11 +222,6 @@ def _change_names(
         if name not in new_names or name in changes:
             raise Failure(f"{name}: has no custom name to remove")
     return {name: new_names[name] for name in new_names if name not in defaults} | changes
-
-
-def _describe(row: destinations.DestinationRow, arguments: Namespace) -> Output:
-    destination = msgspec.to_builtins(describe_destination(row))
-    return destination if arguments.json else _as_text(destination)
 
 
 def _as_text(destination: Row) -> str:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from argparse import Namespace
-from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 import msgspec
-from psycopg import AsyncConnection
 
 from headwater.base.settings import Settings
 from headwater.database.installation import with_service_addresses
@@ -16,10 +15,10 @@ from headwater.database.jobs.due_tasks import AccountKey
 from headwater.forwarding.destinations.destinations import lend_secrets
 from headwater.operations.terminal.account_options import SECRET, SETTING, read_secrets
 from headwater.operations.terminal.audited import change
-from headwater.operations.terminal.command import CommandGroup, Option, Run
+from headwater.operations.terminal.command import CommandGroup, Option
 from headwater.operations.terminal.connection import transaction
 from headwater.operations.terminal.encryption_key import load_encryption_key
-from headwater.operations.terminal.execution import prints
+from headwater.operations.terminal.execution import acts_on_row, prints
 from headwater.operations.terminal.options import JSON, SPACE
 from headwater.operations.terminal.output import Output, Row, print_output
 from headwater.operations.terminal.tables import join_sections, list_values, plain_text, section
@@ -42,8 +41,6 @@ DESTINATION = Option(
     help="a destination of the same platform; missing tokens are copied from it",
 )
 EXISTING = (CONNECTION, SPACE, JSON)
-
-Action = Callable[[AsyncConnection, int, int], Awaitable[connections.ConnectionRow]]
 
 group = CommandGroup()
 
@@ -100,21 +97,16 @@ async def list_connections(settings: Settings, arguments: Namespace) -> Output:
     return rows if arguments.json else [{name: row[name] for name in _COLUMNS} for row in rows]
 
 
-def _apply(action: Action) -> Run:
-
-    @prints
-    async def run(settings: Settings, arguments: Namespace) -> Output:
-        async with change(settings, arguments, "spend_connection") as connection:
-            row = await action(connection, arguments.space, arguments.connection)
-        return _describe(row, arguments)
-
-    return run
+def _describe(row: connections.ConnectionRow, arguments: Namespace) -> Output:
+    description = msgspec.to_builtins(describe_connection(row))
+    return description if arguments.json else _as_text(description)
 
 
-group.add("show", "show a connection", _apply(connections.fetch_connection), *EXISTING)
-group.add("pause", "stop pulling", _apply(connections.pause_connection), *EXISTING)
-group.add("resume", "pull again", _apply(connections.resume_connection), *EXISTING)
-group.add("pull", "pull now, in the background", _apply(connections.pull_connection), *EXISTING)
+_act_on = partial(acts_on_row, "spend_connection", "connection", _describe)
+group.add("show", "show a connection", _act_on(connections.fetch_connection), *EXISTING)
+group.add("pause", "stop pulling", _act_on(connections.pause_connection), *EXISTING)
+group.add("resume", "pull again", _act_on(connections.resume_connection), *EXISTING)
+group.add("pull", "pull now, in the background", _act_on(connections.pull_connection), *EXISTING)
 
 
 @group.command("check", "ask the platform for the account and two days of spend", *EXISTING)
@@ -147,11 +139,6 @@ async def disconnect(settings: Settings, arguments: Namespace) -> Row:
     async with change(settings, arguments, "spend_connection") as connection:
         await connections.delete_connection(connection, arguments.space, arguments.connection)
     return {"id": arguments.connection, "status": "disconnected"}
-
-
-def _describe(row: connections.ConnectionRow, arguments: Namespace) -> Output:
-    description = msgspec.to_builtins(describe_connection(row))
-    return description if arguments.json else _as_text(description)
 
 
 def _as_text(row: Row) -> str:

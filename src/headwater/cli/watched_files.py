@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 import msgspec
-from psycopg import AsyncConnection
 
 from headwater.base.settings import Settings
 from headwater.cli.destinations import read_secrets
@@ -19,10 +18,10 @@ from headwater.intake.watched.answers import MOST_IMPORTS, describe_watched_file
 from headwater.intake.watched.inputs import DEFAULT_KIND, read_new
 from headwater.intake.watched.watched_files import WatchedFileRow
 from headwater.operations.terminal.audited import change
-from headwater.operations.terminal.command import CommandGroup, Option, Run
+from headwater.operations.terminal.command import CommandGroup, Option
 from headwater.operations.terminal.connection import transaction
 from headwater.operations.terminal.encryption_key import load_encryption_key
-from headwater.operations.terminal.execution import prints
+from headwater.operations.terminal.execution import acts_on_row, prints
 from headwater.operations.terminal.options import JSON, SPACE
 from headwater.operations.terminal.output import Output, Row
 from headwater.operations.terminal.values import read_pairs, row_id
@@ -59,8 +58,6 @@ VALUES = (
 )
 EXISTING = (WATCHED_FILE, SPACE, JSON)
 
-Action = Callable[[AsyncConnection, int, int], Awaitable[WatchedFileRow]]
-
 group = CommandGroup()
 
 
@@ -80,7 +77,7 @@ async def create_watched_file(settings: Settings, arguments: Namespace) -> Outpu
     key = load_encryption_key(settings)
     async with change(settings, arguments, "watched_file") as connection:
         row = await watched_files.create_watched_file(connection, arguments.space, new, key)
-    return _describe(row)
+    return _describe(row, arguments)
 
 
 @group.command("set", "change a watched file", Option("--address", metavar="A"), *VALUES, *EXISTING)
@@ -97,7 +94,7 @@ async def change_watched_file(settings: Settings, arguments: Namespace) -> Outpu
         row = await watched_files.change_watched_file(
             connection, row_key, body, key, allows_files=settings.watched_dir is not None
         )
-    return _describe(row)
+    return _describe(row, arguments)
 
 
 @group.command("list", "list a Space's watched files", SPACE, JSON)
@@ -106,7 +103,7 @@ async def list_watched_files(settings: Settings, arguments: Namespace) -> Output
     async with transaction(settings) as connection:
         await fetch_space(connection, arguments.space)
         found_rows = await watched_files.list_watched_files(connection, arguments.space)
-    rows = [_describe(row) for row in found_rows]
+    rows = [_describe(row, arguments) for row in found_rows]
     return rows if arguments.json else [{name: row[name] for name in _COLUMNS} for row in rows]
 
 
@@ -119,20 +116,14 @@ async def show_watched_file(settings: Settings, arguments: Namespace) -> Output:
     return msgspec.to_builtins(describe_watched_file(row, jobs))
 
 
-def _apply(action: Action) -> Run:
-
-    @prints
-    async def run(settings: Settings, arguments: Namespace) -> Output:
-        async with change(settings, arguments, "watched_file") as connection:
-            row = await action(connection, arguments.space, arguments.file)
-        return _describe(row)
-
-    return run
+def _describe(row: WatchedFileRow, _: Namespace) -> Row:
+    return msgspec.to_builtins(describe_watched_file(row))
 
 
-group.add("pause", "stop fetching", _apply(watched_files.pause_watched_file), *EXISTING)
-group.add("resume", "fetch again", _apply(watched_files.resume_watched_file), *EXISTING)
-group.add("fetch", "fetch now", _apply(watched_files.fetch_file_now), *EXISTING)
+_act_on = partial(acts_on_row, "watched_file", "file", _describe)
+group.add("pause", "stop fetching", _act_on(watched_files.pause_watched_file), *EXISTING)
+group.add("resume", "fetch again", _act_on(watched_files.resume_watched_file), *EXISTING)
+group.add("fetch", "fetch now", _act_on(watched_files.fetch_file_now), *EXISTING)
 
 
 @group.command("remove", "stop watching an address", *EXISTING)
@@ -155,7 +146,3 @@ def _read_values(arguments: Namespace) -> dict[str, Any]:
         "secrets": read_secrets(arguments.secret) or None,
     }
     return {name: value for name, value in values.items() if value is not None}
-
-
-def _describe(row: WatchedFileRow) -> Row:
-    return msgspec.to_builtins(describe_watched_file(row))
