@@ -8,15 +8,18 @@ import asyncio
 import random
 import time
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager, suppress
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
+from uuid import UUID
 from zlib import crc32
 
 import structlog
 from psycopg import AsyncConnection
+from psycopg.sql import SQL
 
 from headwater.database.jobs.backoff import double_pause
+from headwater.database.jobs.lease import LEASE
 from headwater.database.outage_log import OutageLog
 from headwater.database.pool import UNAVAILABLE, Database
 from headwater.database.row_security import serve_space
@@ -44,6 +47,14 @@ class AccountKey(NamedTuple):
     id: int
 
 
+class AccountLease(NamedTuple):
+    key: AccountKey
+    token: UUID
+
+    def values(self) -> dict[str, Any]:
+        return {**self.key._asdict(), "token": self.token, "lease": LEASE}
+
+
 def next_turn(key: AccountKey, current_time: float) -> float:
     """Return the account's next turn. Turns are spread evenly over TURN_SECONDS, by a hash of the account."""
     offset = crc32(b"%d/%d" % key) % TURN_SECONDS
@@ -52,23 +63,21 @@ def next_turn(key: AccountKey, current_time: float) -> float:
 
 
 @asynccontextmanager
-async def renewed_lease(
-    database: Database, renew: Callable[[AsyncConnection], Awaitable[None]]
-) -> AsyncGenerator[None]:
-    """Renew a lease while the block runs."""
-    renewal = asyncio.create_task(_renew(database, renew))
+async def renewed_lease(database: Database, renew: SQL, lease: Mapping[str, Any]) -> AsyncGenerator[None]:
+    """Renew a lease by a statement while the block runs."""
+    renewal = asyncio.create_task(_renew(database, renew, lease))
     try:
         yield
     finally:
         renewal.cancel()
 
 
-async def _renew(database: Database, renew: Callable[[AsyncConnection], Awaitable[None]]) -> None:
+async def _renew(database: Database, renew: SQL, lease: Mapping[str, Any]) -> None:
     while True:
         await asyncio.sleep(RENEW_SECONDS)
         with suppress(*UNAVAILABLE):
             async with database.connection() as connection:
-                await renew(connection)
+                await connection.execute(renew, lease)
 
 
 class DueTasks(ABC):

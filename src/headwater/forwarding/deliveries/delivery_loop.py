@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
-from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
@@ -21,7 +20,6 @@ from psycopg import AsyncConnection
 from headwater.base.failpoints import failpoint
 from headwater.base.masking import Mask
 from headwater.base.telemetry.spans import span
-from headwater.database.jobs.due_tasks import renewed_lease
 from headwater.database.jobs.lease import LeaseLostError
 from headwater.database.pool import UNAVAILABLE, Database
 from headwater.forwarding.deliveries import queue
@@ -104,7 +102,7 @@ class DeliveryLoop:
     async def run(self) -> None:
         """Send due deliveries, then read due verdicts, and release the lease."""
         try:
-            async with renewed_lease(self._services.database, partial(leases.renew_lease, lease=self._lease)):
+            async with leases.keep_renewing(self._services.database, self._lease):
                 await self._work()
         except LeaseLostError:
             log.warning("destination lease lost", **self._lease.key._asdict())

@@ -5,14 +5,16 @@ A killed process's lease expires; a slow process finds another token and stores 
 
 from __future__ import annotations
 
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID, uuid4
 
 from psycopg import AsyncConnection
 
-from headwater.database.jobs.due_tasks import AccountKey
+from headwater.database.jobs.due_tasks import AccountKey, renewed_lease
 from headwater.database.jobs.lease import LEASE, LeaseLostError
+from headwater.database.pool import Database
 from headwater.database.queries import Queries, fetch_optional, make_cursor
 from headwater.forwarding.destinations.credentials import DestinationColumns
 
@@ -58,9 +60,9 @@ async def keep_lease(
     )
 
 
-async def renew_lease(connection: AsyncConnection, lease: DestinationLease) -> None:
-    """Renew during a call, even if the destination changed."""
-    await connection.execute(queries["renew"], lease.values())
+def keep_renewing(database: Database, lease: DestinationLease) -> AbstractAsyncContextManager[None]:
+    """Renew the lease while the block runs."""
+    return renewed_lease(database, queries["renew"], lease.values())
 
 
 async def release_lease(connection: AsyncConnection, lease: DestinationLease) -> None:

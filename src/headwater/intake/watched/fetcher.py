@@ -20,7 +20,13 @@ from psycopg import AsyncConnection
 
 from headwater.base.failpoints import failpoint
 from headwater.base.storage import Storage
-from headwater.database.jobs.due_tasks import LINGER_SECONDS, AccountKey, DueTasks, renewed_lease
+from headwater.database.jobs.due_tasks import (
+    LINGER_SECONDS,
+    AccountKey,
+    AccountLease,
+    DueTasks,
+    renewed_lease,
+)
 from headwater.database.jobs.lease import LeaseLostError
 from headwater.database.pool import Database
 from headwater.http.errors import Invalid, Problem, join_rules, make_sentence
@@ -34,7 +40,7 @@ from headwater.intake.watched.addresses import read_address
 from headwater.intake.watched.content import ContentSource, FileAccess, fetch_content
 from headwater.intake.watched.faults import FetchError, WatchFault
 from headwater.intake.watched.inputs import WatchedFileSettings, read_file_settings
-from headwater.intake.watched.leases import FileLease, LeasedFile
+from headwater.intake.watched.leases import LeasedFile
 from headwater.intake.watched.watched_files import open_secrets
 from headwater.spaces.encryption import Unsealable
 from headwater.spaces.models import Space
@@ -82,13 +88,13 @@ class FileFetcher(DueTasks):
 class FileFetch:
     """One fetch of a leased file."""
 
-    def __init__(self, services: FetchServices, lease: FileLease, leased: LeasedFile) -> None:
+    def __init__(self, services: FetchServices, lease: AccountLease, leased: LeasedFile) -> None:
         self._services, self._lease, self._leased = services, lease, leased
         self._database = services.database
 
     async def run(self) -> None:
         """Queue the import of changed content, or store the fault, and release the lease."""
-        async with renewed_lease(self._database, partial(leases.renew_lease, lease=self._lease)):
+        async with renewed_lease(self._database, leases.queries["renew"], self._lease.values()):
             with suppress(LeaseLostError):
                 try:
                     await self._fetch()

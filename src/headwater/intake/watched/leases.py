@@ -6,13 +6,13 @@ A killed process's lease expires; a slow process finds another token and stores 
 from __future__ import annotations
 
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 from msgspec import Struct
 from psycopg import AsyncConnection, Connection
 
 from headwater.database.jobs.backoff import climb
-from headwater.database.jobs.due_tasks import RETRY_SECONDS, AccountKey, next_turn
+from headwater.database.jobs.due_tasks import RETRY_SECONDS, AccountKey, AccountLease, next_turn
 from headwater.database.jobs.lease import LEASE, LeaseLostError
 from headwater.database.queries import Queries, fetch_all, fetch_optional, make_cursor
 from headwater.intake.watched.faults import HELD_FAULTS, FetchError
@@ -21,19 +21,6 @@ queries = Queries(__name__, "leases.sql")
 
 LONGEST_MESSAGE = 1_000
 MOST_DUE = 500
-
-
-class FileLease(Struct, frozen=True):
-    key: AccountKey
-    token: UUID
-
-    def values(self) -> dict[str, Any]:
-        return {
-            "space_id": self.key.space_id,
-            "watched_file_id": self.key.id,
-            "token": self.token,
-            "lease": LEASE,
-        }
 
 
 class LeasedFile(Struct, frozen=True):
@@ -57,24 +44,20 @@ async def find_due(connection: AsyncConnection, current_time: float) -> list[Acc
 
 async def take_lease(
     connection: AsyncConnection, key: AccountKey, current_time: float
-) -> tuple[FileLease, LeasedFile] | None:
+) -> tuple[AccountLease, LeasedFile] | None:
     """Return None if leased, not due or not active."""
-    lease = FileLease(key, uuid4())
+    lease = AccountLease(key, uuid4())
     leased_file = await fetch_optional(
         make_cursor(connection, LeasedFile), queries["take"], {**lease.values(), "now": current_time}
     )
     return None if leased_file is None else (lease, leased_file)
 
 
-async def renew_lease(connection: AsyncConnection, lease: FileLease) -> None:
-    await connection.execute(queries["renew"], lease.values())
-
-
-async def release_lease(connection: AsyncConnection, lease: FileLease) -> None:
+async def release_lease(connection: AsyncConnection, lease: AccountLease) -> None:
     await connection.execute(queries["release"], lease.values())
 
 
-async def has_import(connection: AsyncConnection, lease: FileLease, digest: bytes) -> bool:
+async def has_import(connection: AsyncConnection, lease: AccountLease, digest: bytes) -> bool:
     """Return whether this content needs no import. Raises LeaseLostError if the file was deleted."""
     row = await fetch_optional(connection, queries["has_import"], {**lease.values(), "digest": digest})
     if row is None:
@@ -82,7 +65,7 @@ async def has_import(connection: AsyncConnection, lease: FileLease, digest: byte
     return row[0]
 
 
-async def note_fetch(connection: AsyncConnection, lease: FileLease, current_time: float) -> None:
+async def note_fetch(connection: AsyncConnection, lease: AccountLease, current_time: float) -> None:
     """Store that the file was fetched and read. Raises LeaseLostError, also for a paused one."""
     next_fetch_at = next_turn(lease.key, current_time)
     values = {**lease.values(), "now": current_time, "next_fetch_at": next_fetch_at}
@@ -91,7 +74,7 @@ async def note_fetch(connection: AsyncConnection, lease: FileLease, current_time
 
 
 async def note_fault(
-    connection: AsyncConnection, lease: FileLease, error: FetchError, failures: int, current_time: float
+    connection: AsyncConnection, lease: AccountLease, error: FetchError, failures: int, current_time: float
 ) -> None:
     """Store a fault; `failures` are those before it."""
     values = {

@@ -94,11 +94,11 @@ async def change_watched_file(
     """Change the fields in `members`. Raises NotFound, or Invalid naming every wrong field."""
     current = await _lock(connection, row, key)
     changed_values = read_change(members, current, allows_files=allows_files)
-    await connection.execute(queries["change"], {**_bound(row), **_changeable(changed_values)})
+    await connection.execute(queries["change"], {**row._asdict(), **_changeable(changed_values)})
     if changed_values.secrets != current.secrets:
         await _put_secrets(connection, row, changed_values.secrets, key)
     if members.keys() & {"address", "settings", "secrets"}:
-        await connection.execute(queries["retry"], _bound(row))
+        await connection.execute(queries["retry"], row._asdict())
     return await fetch_watched_file(connection, *row)
 
 
@@ -123,7 +123,7 @@ async def fetch_file_now(connection: AsyncConnection, space_id: int, watched_fil
 
 async def delete_watched_file(connection: AsyncConnection, space_id: int, watched_file_id: int) -> None:
     """Delete a watched file and its secrets. Its imports stay. Raises NotFound."""
-    cursor = await connection.execute(queries["delete"], _bound(AccountKey(space_id, watched_file_id)))
+    cursor = await connection.execute(queries["delete"], AccountKey(space_id, watched_file_id)._asdict())
     if cursor.rowcount == 0:
         raise NotFound("Watched file")
 
@@ -137,21 +137,17 @@ def _seal_label(row: AccountKey) -> bytes:
     return b"watched file %d of space %d" % (row.id, row.space_id)
 
 
-def _bound(row: AccountKey) -> dict[str, int]:
-    return {"space_id": row.space_id, "watched_file_id": row.id}
-
-
 def _changeable(values: WatchedFileValues) -> dict[str, Any]:
     return {"name": values.name, "address": values.address.text, "settings": Jsonb(values.settings)}
 
 
 async def _act(connection: AsyncConnection, row: AccountKey, verb: str) -> WatchedFileRow:
-    await connection.execute(queries[verb], _bound(row))
+    await connection.execute(queries[verb], row._asdict())
     return await fetch_watched_file(connection, *row)
 
 
 async def _lock(connection: AsyncConnection, row: AccountKey, key: bytes) -> WatchedFileValues:
-    stored_values = await fetch_optional(connection, queries["lock"], _bound(row))
+    stored_values = await fetch_optional(connection, queries["lock"], row._asdict())
     kind, name, address, settings, sealed = require_found(stored_values, "Watched file")
     try:
         secrets = open_secrets(key, row, sealed)
@@ -163,7 +159,7 @@ async def _lock(connection: AsyncConnection, row: AccountKey, key: bytes) -> Wat
 async def _read(
     connection: AsyncConnection, space_id: int, watched_file_id: int | None
 ) -> list[WatchedFileRow]:
-    bound = {"space_id": space_id, "watched_file_id": watched_file_id}
+    bound = {"space_id": space_id, "id": watched_file_id}
     return await fetch_all(make_cursor(connection, WatchedFileRow), queries["list"], bound)
 
 
@@ -171,7 +167,7 @@ async def _put_secrets(
     connection: AsyncConnection, row: AccountKey, secrets: dict[str, str], key: bytes
 ) -> None:
     sealed = seal_values(key, secrets, _seal_label(row))
-    values = {**_bound(row), "secrets": sealed, "names": sorted(secrets)}
+    values = {**row._asdict(), "secrets": sealed, "names": sorted(secrets)}
     await connection.execute(queries["put_secrets"], values)
 
 

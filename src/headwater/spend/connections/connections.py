@@ -127,9 +127,9 @@ async def change_connection(
         "settings": None if change.settings is None else Jsonb(change.settings),
         "has_secrets": change.secrets is not None,
     }
-    await connection.execute(queries["change"], {**_bound(row), **values})
+    await connection.execute(queries["change"], {**row._asdict(), **values})
     if change.settings is not None or change.secrets is not None:
-        await connection.execute(queries["retry"], _bound(row))
+        await connection.execute(queries["retry"], row._asdict())
     if change.secrets is not None:
         await _put_secrets(connection, row, secrets, change.secrets, key)
     return await fetch_connection(connection, *row)
@@ -152,7 +152,7 @@ async def pull_connection(connection: AsyncConnection, space_id: int, connection
 
 async def delete_connection(connection: AsyncConnection, space_id: int, connection_id: int) -> None:
     """Delete a connection and its tokens. Its spend stays in the ledger. Raises NotFound."""
-    cursor = await connection.execute(queries["delete"], _bound(AccountKey(space_id, connection_id)))
+    cursor = await connection.execute(queries["delete"], AccountKey(space_id, connection_id)._asdict())
     if cursor.rowcount == 0:
         raise NotFound("Connection")
 
@@ -186,21 +186,17 @@ async def replace_refresh_token(
     await _put_secrets(connection, row, open_secrets(key, row, sealed), {"refresh_token": refresh_token}, key)
 
 
-def _bound(row: AccountKey) -> dict[str, int]:
-    return {"space_id": row.space_id, "connection_id": row.id}
-
-
 async def _act(connection: AsyncConnection, row: AccountKey, verb: str) -> ConnectionRow:
-    await connection.execute(queries[verb], _bound(row))
+    await connection.execute(queries[verb], row._asdict())
     return await fetch_connection(connection, *row)
 
 
 async def _lock(connection: AsyncConnection, row: AccountKey) -> tuple[str, dict[str, Any], bytes | None]:
-    return require_found(await fetch_optional(connection, queries["lock"], _bound(row)), "Connection")
+    return require_found(await fetch_optional(connection, queries["lock"], row._asdict()), "Connection")
 
 
 async def _read(connection: AsyncConnection, space_id: int, connection_id: int | None) -> list[ConnectionRow]:
-    bound = {"space_id": space_id, "connection_id": connection_id}
+    bound = {"space_id": space_id, "id": connection_id}
     return await fetch_all(make_cursor(connection, ConnectionRow), queries["list"], bound)
 
 
@@ -212,5 +208,5 @@ async def _put_secrets(
     key: bytes,
 ) -> None:
     secrets = {name: text for name, text in {**current, **changes}.items() if text is not None}
-    values = {**_bound(row), "secrets": seal_secrets(key, row, secrets), "names": sorted(secrets)}
+    values = {**row._asdict(), "secrets": seal_secrets(key, row, secrets), "names": sorted(secrets)}
     await connection.execute(queries["put_secrets"], values)

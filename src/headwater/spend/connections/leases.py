@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from datetime import date, datetime, timedelta
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 from msgspec import Struct
 from psycopg import AsyncConnection, Connection
 
-from headwater.database.jobs.due_tasks import AccountKey
+from headwater.database.jobs.due_tasks import AccountKey, AccountLease
 from headwater.database.jobs.lease import LEASE, LeaseLostError
 from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional, make_cursor
 from headwater.spaces.encryption import SealedColumn, seal_values, unseal_values
@@ -24,19 +24,6 @@ WIDE_PAUSE = timedelta(days=7)
 """Between two pulls of all days that a platform may still correct."""
 LONGEST_MESSAGE = 500
 MOST_DUE = 500
-
-
-class ConnectionLease(Struct, frozen=True):
-    key: AccountKey
-    token: UUID
-
-    def values(self) -> dict[str, Any]:
-        return {
-            "space_id": self.key.space_id,
-            "connection_id": self.key.id,
-            "token": self.token,
-            "lease": LEASE,
-        }
 
 
 class LeasedConnection(Struct, frozen=True):
@@ -69,24 +56,20 @@ async def find_due(
 
 async def take_lease(
     connection: AsyncConnection, key: AccountKey, current_time: float
-) -> tuple[ConnectionLease, LeasedConnection] | None:
+) -> tuple[AccountLease, LeasedConnection] | None:
     """Return None if leased, not due or not active."""
-    lease = ConnectionLease(key, uuid4())
+    lease = AccountLease(key, uuid4())
     leased_connection = await fetch_optional(
         make_cursor(connection, LeasedConnection), queries["take"], {**lease.values(), "now": current_time}
     )
     return None if leased_connection is None else (lease, leased_connection)
 
 
-async def renew_lease(connection: AsyncConnection, lease: ConnectionLease) -> None:
-    await connection.execute(queries["renew"], lease.values())
-
-
-async def release_lease(connection: AsyncConnection, lease: ConnectionLease) -> None:
+async def release_lease(connection: AsyncConnection, lease: AccountLease) -> None:
     await connection.execute(queries["release"], lease.values())
 
 
-async def lock_leased(connection: AsyncConnection, lease: ConnectionLease) -> bytes | None:
+async def lock_leased(connection: AsyncConnection, lease: AccountLease) -> bytes | None:
     """Return the sealed secrets; lock for the transaction. Raises LeaseLostError, also for a paused one."""
     row = await fetch_optional(connection, queries["lock"], lease.values())
     if row is None:
@@ -95,7 +78,7 @@ async def lock_leased(connection: AsyncConnection, lease: ConnectionLease) -> by
 
 
 async def put_account(
-    connection: AsyncConnection, lease: ConnectionLease, account: SpendAccount, history: tuple[date, date]
+    connection: AsyncConnection, lease: AccountLease, account: SpendAccount, history: tuple[date, date]
 ) -> tuple[date | None, date | None]:
     """Store an account. A new one gets this history, from a day until before another. Return the days still
     to be fetched.
@@ -112,7 +95,7 @@ async def put_account(
 
 
 async def replace_refresh_token(
-    connection: AsyncConnection, lease: ConnectionLease, refresh_token: str, key: bytes
+    connection: AsyncConnection, lease: AccountLease, refresh_token: str, key: bytes
 ) -> None:
     sealed = await lock_leased(connection, lease)
     secrets = {**open_secrets(key, lease.key, sealed), "refresh_token": refresh_token}
@@ -120,25 +103,25 @@ async def replace_refresh_token(
     await connection.execute(queries["put_secrets"], values)
 
 
-async def note_history(connection: AsyncConnection, lease: ConnectionLease, until: date | None) -> None:
+async def note_history(connection: AsyncConnection, lease: AccountLease, until: date | None) -> None:
     """Store that the days from `until` are fetched; None for all."""
     await connection.execute(queries["note_history"], {**lease.values(), "until": until})
 
 
 async def note_pull(
-    connection: AsyncConnection, lease: ConnectionLease, current_time: float, *, is_wide: bool
+    connection: AsyncConnection, lease: AccountLease, current_time: float, *, is_wide: bool
 ) -> None:
     next_wide = current_time + WIDE_PAUSE.total_seconds() if is_wide else None
     values = {**lease.values(), "now": current_time, "next_wide": next_wide}
     await connection.execute(queries["note_pull"], values)
 
 
-async def schedule_pull(connection: AsyncConnection, lease: ConnectionLease, next_pull_at: float) -> None:
+async def schedule_pull(connection: AsyncConnection, lease: AccountLease, next_pull_at: float) -> None:
     await connection.execute(queries["schedule"], {**lease.values(), "next_pull_at": next_pull_at})
 
 
 async def note_fault(
-    connection: AsyncConnection, lease: ConnectionLease, fault: Fault, times: tuple[float, float]
+    connection: AsyncConnection, lease: AccountLease, fault: Fault, times: tuple[float, float]
 ) -> None:
     """Store a fault; `times` are the current time and that of the next pull."""
     values = {

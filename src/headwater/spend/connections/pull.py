@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
-from functools import partial
 
 import msgspec
 import structlog
@@ -18,7 +17,7 @@ from psycopg import AsyncConnection
 
 from headwater.base.egress.access_tokens import AccessTokens, HttpSender
 from headwater.base.failpoints import failpoint
-from headwater.database.jobs.due_tasks import AccountKey, next_turn, renewed_lease
+from headwater.database.jobs.due_tasks import AccountKey, AccountLease, next_turn, renewed_lease
 from headwater.database.jobs.lease import LeaseLostError
 from headwater.database.pool import Database
 from headwater.database.queries import Queries, fetch_all
@@ -26,7 +25,7 @@ from headwater.spaces.encryption import Unsealable
 from headwater.spend.connections import leases, schedule
 from headwater.spend.connections.comparison import StoredRow, choose_rows
 from headwater.spend.connections.counters import COMPLETE, LOST, count_pull, count_rows
-from headwater.spend.connections.leases import ConnectionLease, LeasedConnection
+from headwater.spend.connections.leases import LeasedConnection
 from headwater.spend.connections.session import PlatformSession, Waits
 from headwater.spend.ledger import IS_COMPLETE, put_pulled, put_row_names
 from headwater.spend.models import SpendRow
@@ -69,13 +68,14 @@ class PullServices(Struct, frozen=True):
 class Pull:
     """One pull of a leased connection."""
 
-    def __init__(self, services: PullServices, lease: ConnectionLease, leased: LeasedConnection) -> None:
+    def __init__(self, services: PullServices, lease: AccountLease, leased: LeasedConnection) -> None:
         self._services, self._lease, self._leased = services, lease, leased
         self._waits = services.waits
 
     async def run(self) -> None:
         """Store what the platform reports, or the fault, and release the lease."""
-        async with renewed_lease(self._services.database, partial(leases.renew_lease, lease=self._lease)):
+        renew = leases.queries["renew"]
+        async with renewed_lease(self._services.database, renew, self._lease.values()):
             try:
                 await self._pull_or_note_fault()
             except LeaseLostError:
