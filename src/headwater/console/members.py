@@ -23,7 +23,7 @@ from headwater.console.visits import (
     list_form_errors,
     read_form_problem,
 )
-from headwater.http.errors import Invalid, NotFound
+from headwater.http.errors import Invalid, require_found
 from headwater.spaces.accounts import invitations, members
 from headwater.spaces.accounts.members import Member
 from headwater.spaces.accounts.roles import Permission, Role, managing
@@ -166,10 +166,7 @@ def read_role(form: PostedForm) -> Role:
 
 async def _fetch_member(visit: PageVisit) -> Member:
     number = visit.form.number("member")
-    member = await members.fetch_member(visit.connection, visit.space.id, number)
-    if member is None:
-        raise NotFound("Member")
-    return member
+    return require_found(await members.fetch_member(visit.connection, visit.space.id, number), "Member")
 
 
 def _describe_key(key: ApiKey, zone: ZoneInfo) -> str:

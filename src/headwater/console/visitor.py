@@ -22,7 +22,7 @@ from starlette.routing import Match, Route
 from headwater.alerts.problems import Alert, list_alerts
 from headwater.database.pool import confine
 from headwater.endpoints.services import services
-from headwater.http.errors import Forbidden, Invalid, NotFound
+from headwater.http.errors import Forbidden, Invalid, NotFound, require_found
 from headwater.http.inputs.path_parameters import parse_id
 from headwater.spaces.accounts.members import Member, fetch_member
 from headwater.spaces.accounts.roles import Permission, Role
@@ -162,9 +162,7 @@ async def enter(
     to the second factor if the Space requires one.
     """
     space_id = read_space_id(request)
-    member = await fetch_member(connection, space_id, visitor.user.id)
-    if member is None:
-        raise NotFound("Page")
+    member = require_found(await fetch_member(connection, space_id, visitor.user.id), "Page")
     await confine(connection, space_id)
     space, alerts = await fetch_space(connection, space_id), await list_alerts(connection, space_id)
     if lacks_factor(request, visitor.session, space_requires=space.require_second_factor):

@@ -12,7 +12,7 @@ from headwater.attribution.paths.changes import NOTE_EVENTS
 from headwater.events.models import EventChange
 from headwater.events.queries import queries
 from headwater.http.decimals import AMOUNT_STEP, MAX_AMOUNT
-from headwater.http.errors import NotFound
+from headwater.http.errors import require_any
 from headwater.http.inputs.fields import NULL, NUMBER, number, number_text
 from headwater.http.inputs.objects import Property, object_of, parse_body
 
@@ -54,8 +54,7 @@ async def update_event(
     cursor = await connection.execute(
         queries["update_amount"], {"space_id": space_id, "event_id": event_id, "amount": change.amount}
     )
-    if cursor.rowcount == 0:
-        raise NotFound("Event")
+    require_any(cursor.rowcount, "Event")
     await connection.execute(NOTE_EVENTS, {"space_id": space_id, "event_ids": [event_id]})
 
 

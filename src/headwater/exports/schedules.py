@@ -19,7 +19,7 @@ from psycopg.types.json import Jsonb
 from headwater.database.queries import Queries, fetch_all, fetch_optional, make_cursor
 from headwater.exports.formats import FileForm
 from headwater.exports.schedule_days import Cadence, ScheduleDays, each_day, next_run
-from headwater.http.errors import Invalid, NotFound
+from headwater.http.errors import Invalid, require_any, require_found
 from headwater.http.inputs.timerange import EVER, TimeRange, whole_days
 from headwater.spaces.models import Space
 
@@ -99,10 +99,7 @@ async def list_schedules(
 
 async def fetch_schedule(connection: AsyncConnection, space_id: int, schedule_id: int) -> ScheduleStatus:
     """Raise NotFound for an unknown schedule."""
-    rows = await list_schedules(connection, space_id, schedule_id)
-    if not rows:
-        raise NotFound("Schedule")
-    return rows[0]
+    return require_any(await list_schedules(connection, space_id, schedule_id), "Schedule")[0]
 
 
 async def list_runs(connection: AsyncConnection, space_id: int, schedule_id: int) -> list[dict[str, Any]]:
@@ -114,8 +111,7 @@ async def list_runs(connection: AsyncConnection, space_id: int, schedule_id: int
 async def remove_schedule(connection: AsyncConnection, space_id: int, schedule_id: int) -> None:
     """Keep its files. Raises NotFound."""
     values = {"space_id": space_id, "schedule_id": schedule_id, "error": REMOVED}
-    if await fetch_optional(connection, queries["remove"], values) is None:
-        raise NotFound("Schedule")
+    require_found(await fetch_optional(connection, queries["remove"], values), "Schedule")
     await connection.execute(queries["end_runs"], values)
 
 

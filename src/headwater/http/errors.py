@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import msgspec
 
 T = TypeVar("T")
+Rows = TypeVar("Rows", bound=int | list[Any])
 
 Errors = dict[str, list[str]]
 
@@ -102,6 +103,13 @@ def require_found(value: T | None, noun: str) -> T:
     if value is None:
         raise NotFound(noun)
     return value
+
+
+def require_any(rows: Rows, noun: str) -> Rows:
+    """Return the rows that a query has found, or the number that it has changed. Raise NotFound for none."""
+    if not rows:
+        raise NotFound(noun)
+    return rows
 
 
 class Conflict(Problem):

@@ -10,7 +10,7 @@ from psycopg import AsyncConnection, Connection
 
 from headwater.database.queries import Queries, fetch_all
 from headwater.http.answers import DataList
-from headwater.http.errors import Errors, Invalid, NotFound
+from headwater.http.errors import Errors, Invalid, require_any
 from headwater.http.inputs.fields import REQUIRED, UNPRINTABLE, FieldType, text_up_to
 from headwater.http.inputs.objects import Property, array_of, object_of, parse_body
 from headwater.sources.ad_platforms import LISTED_PLATFORMS, normalize_platform
@@ -143,8 +143,7 @@ async def remove_network(connection: AsyncConnection, space_id: int, name: str) 
     """Give its touchpoints the source they would have without it. Raises NotFound."""
     await _lock(connection, space_id)
     values = {"space_id": space_id, "name": name}
-    if not (await connection.execute(queries["remove"], values)).rowcount:
-        raise NotFound("Network")
+    require_any((await connection.execute(queries["remove"], values)).rowcount, "Network")
     await announce_access(connection, space_id)
     await request_reclassification(connection, space_id, RECLASSIFIED + name)
 
@@ -154,8 +153,7 @@ def describe_network(network: PaidNetwork) -> Network:
 
 
 async def _lock(connection: AsyncConnection, space_id: int) -> SourceNames:
-    if not await lock_space(connection, space_id):
-        raise NotFound("Space")
+    require_any(await lock_space(connection, space_id), "Space")
     return await fetch_sources(connection, space_id)
 
 

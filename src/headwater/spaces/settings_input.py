@@ -131,18 +131,18 @@ def _phone_region(value: str) -> str:
 
 
 def _cost_rate(value: str) -> str:
-    text = value.removesuffix("%").strip().replace(",", ".")
-    if not text and not value:
+    if not value:
         return ""
+    text = value.removesuffix("%").strip().replace(",", ".")
     if not re.fullmatch(r"[0-9]{1,3}(\.[0-9]{1,2})?", text, re.ASCII) or Decimal(text) > 100:
         raise ValueError("must be a percentage from 0 to 100, such as 35 or 12.5, or empty")
     return text
 
 
-def _choose_from(*choices: str) -> Callable[[str], str]:
+def _choose_from(*choices: str, rule: str = "") -> Callable[[str], str]:
     def read(value: str) -> str:
         if value not in choices:
-            raise ValueError(f"must be {' or '.join(choices)}")
+            raise ValueError(rule or f"must be {' or '.join(choices)}")
         return value
 
     return read
@@ -174,10 +174,7 @@ def _source_name(value: str) -> str:
     return name
 
 
-def _source(value: str) -> str:
-    if value and value not in SOURCE_IDS:
-        raise ValueError("must be a listed source, such as facebook_ads, or empty")
-    return value
+_source = _choose_from("", *SOURCE_IDS, rule="must be a listed source, such as facebook_ads, or empty")
 
 
 def _answer_phrase(value: str) -> str:
@@ -187,10 +184,9 @@ def _answer_phrase(value: str) -> str:
     return phrase
 
 
-def _self_reported(value: str) -> str:
-    if value and value not in SELF_REPORTED:
-        raise ValueError("must be a self-reported source, such as podcast, or empty")
-    return value
+_self_reported = _choose_from(
+    "", *SELF_REPORTED, rule="must be a self-reported source, such as podcast, or empty"
+)
 
 
 def _limit(value: str) -> int | None:

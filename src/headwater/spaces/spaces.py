@@ -6,7 +6,7 @@ from typing import Any
 from psycopg import AsyncConnection, Connection
 
 from headwater.database.queries import Queries, fetch_one, fetch_optional, make_cursor
-from headwater.http.errors import Invalid, NotFound, require_found
+from headwater.http.errors import Invalid, require_any, require_found
 from headwater.spaces.locks import create_lock, lock_space
 from headwater.spaces.models import Space
 from headwater.spaces.reclassifications import request_reclassification
@@ -56,8 +56,7 @@ async def create_space(connection: AsyncConnection, changes: SpaceChanges) -> Sp
 async def change_space(connection: AsyncConnection, space_id: int, changes: SpaceChanges) -> Space:
     """Raises NotFound, and Invalid for too many source names or answer phrases."""
     space = {"space_id": space_id}
-    if not await lock_space(connection, space_id):
-        raise NotFound("Space")
+    require_any(await lock_space(connection, space_id), "Space")
     values = dict.fromkeys(SETTINGS) | changes.settings
     await connection.execute(queries["change"], space | values)
     await _change_labels(connection, space_id, changes)

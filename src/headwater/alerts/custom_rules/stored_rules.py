@@ -13,7 +13,7 @@ from headwater.alerts.history import end_alert
 from headwater.alerts.rules import Rule
 from headwater.alerts.watches import hasten
 from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
-from headwater.http.errors import Invalid, NotFound
+from headwater.http.errors import Invalid, require_found
 from headwater.reports.query import Group
 from headwater.sources.ad_platforms import platform_title
 from headwater.sources.catalogue import CHANNELS
@@ -82,8 +82,7 @@ async def change_rule(
 ) -> None:
     """Replace a rule's terms and end its alert. Raise NotFound if missing."""
     values = {"space_id": space_id, "id": rule_id, **asdict(terms)}
-    if await fetch_optional(connection, queries["change"], values) is None:
-        raise NotFound("Rule")
+    require_found(await fetch_optional(connection, queries["change"], values), "Rule")
     await end_alert(connection, space_id, (Rule.CUSTOM, str(rule_id)), moment)
     await hasten(connection, space_id)
 
@@ -93,15 +92,13 @@ async def mute_rule(
 ) -> None:
     """Raise NotFound if missing."""
     values = {"space_id": space_id, "id": rule_id, "muted_until": muted_until}
-    if await fetch_optional(connection, queries["mute"], values) is None:
-        raise NotFound("Rule")
+    require_found(await fetch_optional(connection, queries["mute"], values), "Rule")
 
 
 async def delete_rule(connection: AsyncConnection, space_id: int, rule_id: int, moment: datetime) -> None:
     """End its alert too. Raise NotFound if missing."""
     values = {"space_id": space_id, "id": rule_id}
-    if await fetch_optional(connection, queries["delete"], values) is None:
-        raise NotFound("Rule")
+    require_found(await fetch_optional(connection, queries["delete"], values), "Rule")
     await end_alert(connection, space_id, (Rule.CUSTOM, str(rule_id)), moment)
 
 

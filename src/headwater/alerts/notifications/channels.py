@@ -16,7 +16,7 @@ from psycopg import AsyncConnection
 from headwater.alerts.rules import Rule
 from headwater.base.egress.client import LONGEST_URL
 from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional, make_cursor
-from headwater.http.errors import Invalid, NotFound
+from headwater.http.errors import Invalid, NotFound, require_found
 from headwater.http.inputs.emails import MOST_DELIVERABLE, parse_written_email
 from headwater.spaces.encryption import KEY_BYTES, SealedColumn, Unsealable, seal, unseal
 from headwater.spaces.locks import lock_space
@@ -115,15 +115,13 @@ async def change_channel(
     connection: AsyncConnection, space_id: int, channel_id: int, name: str, rules: Sequence[str]
 ) -> None:
     values = {"space_id": space_id, "id": channel_id, "name": _read_name(name), "rules": read_rules(rules)}
-    if await fetch_optional(connection, queries["change"], values) is None:
-        raise NotFound("Channel")
+    require_found(await fetch_optional(connection, queries["change"], values), "Channel")
 
 
 async def remove_channel(connection: AsyncConnection, space_id: int, channel_id: int) -> None:
     """Delete its address too. Raises NotFound."""
     values = {"space_id": space_id, "id": channel_id}
-    if await fetch_optional(connection, queries["remove"], values) is None:
-        raise NotFound("Channel")
+    require_found(await fetch_optional(connection, queries["remove"], values), "Channel")
 
 
 async def confirm_channel(connection: AsyncConnection, space_id: int, channel_id: int) -> None:

@@ -20,7 +20,7 @@ from headwater.attribution.trained_models.journeys import Journey, JourneyKinds,
 from headwater.attribution.trained_models.models import TrainedModel, TrainedWeight, TrainingRequest
 from headwater.database.bulk_values import array
 from headwater.database.queries import Queries, fetch_all, fetch_optional, make_cursor
-from headwater.http.errors import Invalid, NotFound, require_found
+from headwater.http.errors import Invalid, require_any, require_found
 from headwater.http.inputs.timerange import TimeRange
 from headwater.spaces.networks import fetch_sources
 
@@ -160,8 +160,7 @@ async def remove_trained_model(connection: AsyncConnection, space_id: int, train
     """Leave the event name without a current trained model if it was. Raises NotFound."""
     values = {"space_id": space_id, "trained_model_id": trained_model_id}
     cursor = await connection.execute(queries["remove"], values)
-    if not cursor.rowcount:
-        raise NotFound("Trained model")
+    require_any(cursor.rowcount, "Trained model")
 
 
 def _too_few(request: TrainingRequest, conversions: int) -> Invalid:

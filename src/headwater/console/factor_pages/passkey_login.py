@@ -19,7 +19,7 @@ from headwater.console.login import begin_session, load_login_ways
 from headwater.console.pages import hidden_token, redirect
 from headwater.console.visitor import PASSKEY, find_visitor, guest_key, local_path, log_in
 from headwater.endpoints.services import services
-from headwater.http.errors import NotFound
+from headwater.http.errors import require_found
 from headwater.spaces.accounts.users import User, fetch_user
 from headwater.spaces.factors.factors import FactorReason, FactorRefused
 
@@ -61,9 +61,7 @@ async def _fetch_usable(request: Request, user_id: int) -> User:
 async def _page(request: Request, next_path: str, refusal: FactorRefused | None = None) -> Response:
     """Raise NotFound where browsers have no passkeys."""
     key = guest_key(request)
-    offer = await offer_passkey(request, key, None)
-    if offer is None:
-        raise NotFound("Page")
+    offer = require_found(await offer_passkey(request, key, None), "Page")
     proof = hidden_token(form_token(key, _FORM))
     return ask_factor(
         request, "passkey_login.html", refusal, action=PASSKEY, next=next_path, proof=proof, passkey=offer

@@ -20,7 +20,7 @@ from headwater.console.pages import redirect, render
 from headwater.console.visitor import Visitor, cookie_name, require_fresh_factor, require_visitor
 from headwater.console.visits import read_account_form
 from headwater.endpoints.services import services
-from headwater.http.errors import Conflict, Errors, Invalid, NotFound
+from headwater.http.errors import Conflict, Errors, Invalid, require_found
 from headwater.spaces.accounts.sessions import close_other_sessions, note_factor
 from headwater.spaces.factors.factors import (
     FactorReason,
@@ -98,10 +98,7 @@ async def post_remove(request: Request) -> Response:
 
 def _require_party(request: Request) -> RelyingParty:
     """Raise NotFound where browsers have no passkeys."""
-    party = find_relying_party(services(request).base_url)
-    if party is None:
-        raise NotFound("Page")
-    return party
+    return require_found(find_relying_party(services(request).base_url), "Page")
 
 
 async def _page(request: Request, visitor: Visitor, errors: Errors | None = None, name: str = "") -> Response:

@@ -25,7 +25,7 @@ from headwater.console.pages import render
 from headwater.console.visitor import HOME, enter, read_space_id, require_visitor
 from headwater.database.pool import confine
 from headwater.endpoints.services import services
-from headwater.http.errors import NotFound
+from headwater.http.errors import require_found
 from headwater.http.inputs.parameters import Query
 from headwater.spaces.accounts.members import fetch_member
 from headwater.spaces.models import Space
@@ -69,8 +69,7 @@ async def show_latest(request: Request) -> Response:
     choice, _ = _read_choices(request)
     space_id = read_space_id(request)
     async with services(request).database.connection() as connection:
-        if await fetch_member(connection, space_id, visitor.user.id) is None:
-            raise NotFound("Page")
+        require_found(await fetch_member(connection, space_id, visitor.user.id), "Page")
         await confine(connection, space_id)
         snapshot = await _feed(request).fetch(connection, space_id)
         headers = {"ETag": f'"{snapshot.tag}"'}

@@ -25,7 +25,7 @@ from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_opti
 from headwater.endpoints.services import services
 from headwater.forwarding.deliveries.reasons import REASONS as SKIPPED
 from headwater.forwarding.deliveries.reasons import STATUSES
-from headwater.http.errors import NotFound
+from headwater.http.errors import require_found
 from headwater.http.inputs.fields import whole_number
 from headwater.http.inputs.pagination import Cursors, Position
 from headwater.http.inputs.parameters import Parameter, Query
@@ -102,9 +102,9 @@ async def _load(
         "limit": PER_PAGE + 1,
         "most": MOST_EVENTS,
     }
-    head = await fetch_optional(make_cursor(connection, CompanyHead), queries["company"], values)
-    if head is None:
-        raise NotFound("Company")
+    head = require_found(
+        await fetch_optional(make_cursor(connection, CompanyHead), queries["company"], values), "Company"
+    )
     (contacts,) = await fetch_one(connection, queries["count"], values)
     ids = [row[0] for row in await fetch_all(connection, queries["contacts"], values)]
     listed_ids = ids[:PER_PAGE]

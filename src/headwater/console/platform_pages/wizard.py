@@ -39,7 +39,7 @@ from headwater.forwarding.destinations.event_names import effective, warnings
 from headwater.forwarding.destinations.inputs import read_new
 from headwater.forwarding.platforms.platform import Platform
 from headwater.forwarding.platforms.registry import PLATFORMS
-from headwater.http.errors import Errors, Invalid, NotFound
+from headwater.http.errors import Errors, Invalid, require_found
 from headwater.spaces.accounts.roles import Permission
 
 CONNECTING = "connecting"
@@ -70,10 +70,7 @@ async def fetch_destination(visit: PageVisit) -> DestinationRow:
 
 def known_platform(row: DestinationRow) -> Platform:
     """Raise NotFound if this version doesn't have the platform."""
-    platform = standing.find_platform(row)
-    if platform is None:
-        raise NotFound("Page")
-    return platform
+    return require_found(standing.find_platform(row), "Page")
 
 
 def _is_step(visit: PageVisit) -> bool:
@@ -154,10 +151,7 @@ def _differ(settings: dict[str, Any], stored_settings: dict[str, Any]) -> bool:
 
 
 def _named_platform(visit: PageVisit) -> Platform:
-    try:
-        return PLATFORMS[visit.request.path_params["platform"]]
-    except KeyError:
-        raise NotFound("Page") from None
+    return require_found(PLATFORMS.get(visit.request.path_params["platform"]), "Page")
 
 
 def _account_page(

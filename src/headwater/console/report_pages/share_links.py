@@ -16,7 +16,7 @@ from headwater.console.report_pages.bar import SHAREABLE
 from headwater.console.report_pages.saved_views import SavedView, list_member_views, read_shareable_view
 from headwater.console.visits import PageVisit, Refusal, SentForm, SpacePages, list_form_errors
 from headwater.database.queries import Queries, fetch_all, fetch_optional, make_cursor
-from headwater.http.errors import Errors, Invalid, NotFound
+from headwater.http.errors import Errors, Invalid, require_found
 from headwater.spaces.accounts.members import list_members
 from headwater.spaces.accounts.roles import Permission
 from headwater.spaces.secret_hash import hash_secret
@@ -59,10 +59,9 @@ class SharedPage(Struct, frozen=True):
 async def find_shared(connection: AsyncConnection, token: str) -> SharedPage:
     """Raise NotFound for an unknown, revoked or expired link."""
     values = {"token_hash": hash_secret(token)}
-    shared_page = await fetch_optional(make_cursor(connection, SharedPage), queries["find"], values)
-    if shared_page is None:
-        raise NotFound("Page")
-    return shared_page
+    return require_found(
+        await fetch_optional(make_cursor(connection, SharedPage), queries["find"], values), "Page"
+    )
 
 
 async def note_opening(connection: AsyncConnection, shared: SharedPage) -> None:

@@ -14,7 +14,7 @@ from headwater.console.report_pages.saved_views import find_broken_sharing_rules
 from headwater.console.scheduled_reports.schedule import Cadence, Schedule
 from headwater.database.jobs.due_spaces import DueSpaces
 from headwater.database.queries import Queries, fetch_all, fetch_optional, make_cursor
-from headwater.http.errors import Invalid, NotFound
+from headwater.http.errors import Invalid, NotFound, require_found
 from headwater.spaces.models import Space
 
 queries = Queries(__name__, "scheduled_reports.sql")
@@ -112,8 +112,7 @@ async def change_report(
 ) -> None:
     """Replace a report's name, times and channels, and resume it. Raise Invalid and NotFound."""
     values = {**_list_values(space, new, current_time), "id": report_id}
-    if await fetch_optional(connection, queries["change"], values) is None:
-        raise NotFound("Report")
+    require_found(await fetch_optional(connection, queries["change"], values), "Report")
 
 
 async def resume_report(
@@ -143,8 +142,7 @@ async def set_next_time(
 async def remove_report(connection: AsyncConnection, space_id: int, report_id: int) -> None:
     """Raise NotFound if missing."""
     values = {"space_id": space_id, "id": report_id}
-    if await fetch_optional(connection, queries["remove"], values) is None:
-        raise NotFound("Report")
+    require_found(await fetch_optional(connection, queries["remove"], values), "Report")
 
 
 def choose_query(page: str, query: str) -> str:

@@ -38,7 +38,7 @@ from headwater.console.visits import (
 from headwater.database.jobs.due_tasks import AccountKey
 from headwater.endpoints.services import Services
 from headwater.forwarding.destinations.destinations import DestinationRow, lend_secrets, list_destinations
-from headwater.http.errors import Errors, Invalid, NotFound
+from headwater.http.errors import Errors, Invalid, require_found
 from headwater.spaces.accounts.roles import Permission
 from headwater.spend.connections import connections
 from headwater.spend.connections.check import SpendConnectionCheck, check_credentials
@@ -197,17 +197,11 @@ def _read_typed(
 
 
 def _named_platform(request: Request) -> SpendPlatform:
-    try:
-        return PLATFORMS[request.path_params["platform"]]
-    except KeyError:
-        raise NotFound("Page") from None
+    return require_found(PLATFORMS.get(request.path_params["platform"]), "Page")
 
 
 def _stored_platform(row: ConnectionRow) -> SpendPlatform:
-    platform = connection_state.find_platform(row)
-    if platform is None:
-        raise NotFound("Page")
-    return platform
+    return require_found(connection_state.find_platform(row), "Page")
 
 
 async def _render_new(visit: PageVisit, typed: TypedAccount) -> Response:

@@ -9,7 +9,7 @@ from typing import Any
 from starlette.responses import Response
 
 from headwater.console.visits import PageVisit, SentForm, SpacePages
-from headwater.http.errors import NotFound
+from headwater.http.errors import require_found
 from headwater.spaces.accounts.roles import Permission
 from headwater.spaces.keys import create_key
 from headwater.spend.scripts.editors import SCRIPTS, AdScript, write_script
@@ -46,7 +46,4 @@ def _render(visit: PageVisit, key: str | None) -> Response:
 
 
 def _find_script(visit: PageVisit) -> AdScript:
-    script = SCRIPTS.get(visit.request.path_params["platform"])
-    if script is None:
-        raise NotFound("Page")
-    return script
+    return require_found(SCRIPTS.get(visit.request.path_params["platform"]), "Page")

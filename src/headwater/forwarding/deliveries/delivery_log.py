@@ -17,7 +17,7 @@ from headwater.forwarding.deliveries.reasons import VERDICT_REASONS
 from headwater.forwarding.destinations.destinations import fetch_destination
 from headwater.forwarding.platforms import registry
 from headwater.forwarding.platforms.models import SkipReason
-from headwater.http.errors import NotFound, require_found
+from headwater.http.errors import require_any, require_found
 from headwater.http.inputs.pagination import Page, Position, make_page, to_key
 
 queries = Queries(__name__, "delivery_log.sql")
@@ -141,8 +141,7 @@ async def list_event_deliveries(connection: AsyncConnection, space_id: int, even
     """Return JSON. Raises NotFound if the event never existed."""
     values = {"space_id": space_id, "event_id": event_id}
     row = await fetch_one(connection, queries["knows_event"], values)
-    if not row[0]:
-        raise NotFound("Event")
+    require_any(row[0], "Event")
     event_filter = DeliveryFilter(event_id=event_id)
     return (await list_deliveries(connection, space_id, event_filter, _BEYOND_ALL - 1, None)).lines
 

@@ -39,7 +39,7 @@ from headwater.forwarding.platforms.identifiers import read_hash
 from headwater.forwarding.platforms.models import Conversion, Destination, SkipReason
 from headwater.forwarding.platforms.platform import Platform
 from headwater.forwarding.platforms.registry import PLATFORMS
-from headwater.http.errors import Invalid, NotFound
+from headwater.http.errors import Invalid, require_any
 from headwater.sources.clicks import CLICK_IDS
 
 queries = Queries(__name__, "preview.sql")
@@ -84,8 +84,7 @@ async def load_preview(
     else:
         event_ids = [event_id]
     loaded = await load_events(connection, space_id, row.id, event_ids)
-    if not loaded:
-        raise NotFound("Event")
+    require_any(loaded, "Event")
     deliveries = [repeat_first_attempt(loaded_delivery, platform, destination) for loaded_delivery in loaded]
     deliveries.sort(key=lambda delivery: event_ids.index(delivery.id))
     current_time = time.time()

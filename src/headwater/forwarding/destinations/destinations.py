@@ -23,7 +23,7 @@ from headwater.forwarding.platforms import registry
 from headwater.forwarding.platforms.models import Destination
 from headwater.forwarding.platforms.origins import find_url
 from headwater.forwarding.platforms.platform import Platform
-from headwater.http.errors import Invalid, NotFound, require_found
+from headwater.http.errors import Invalid, NotFound, require_any, require_found
 from headwater.spaces.encryption import Unsealable
 from headwater.spaces.locks import lock_identities
 from headwater.spaces.spaces import fetch_space
@@ -96,10 +96,7 @@ async def fetch_destination(
     connection: AsyncConnection, space_id: int, destination_id: int, most_counted: int | None = None
 ) -> DestinationRow:
     """Raise NotFound if missing."""
-    rows = await _read(connection, space_id, destination_id, most_counted)
-    if not rows:
-        raise NotFound("Destination")
-    return rows[0]
+    return require_any(await _read(connection, space_id, destination_id, most_counted), "Destination")[0]
 
 
 async def change_destination(
@@ -144,8 +141,7 @@ async def end_destination(connection: AsyncConnection, space_id: int, destinatio
     """Remove a destination and its tokens. Raises NotFound."""
     await lock_identities(connection, space_id)
     values = {"space_id": space_id, "destination_id": destination_id}
-    if (await connection.execute(queries["remove"], values)).rowcount == 0:
-        raise NotFound("Destination")
+    require_any((await connection.execute(queries["remove"], values)).rowcount, "Destination")
 
 
 async def open_destination(

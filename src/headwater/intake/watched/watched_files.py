@@ -12,7 +12,7 @@ from psycopg.types.json import Jsonb
 from headwater.database.jobs.due_tasks import AccountKey
 from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional, make_cursor
 from headwater.http.answers import Moment
-from headwater.http.errors import Invalid, NotFound, require_found
+from headwater.http.errors import Invalid, require_any, require_found
 from headwater.intake.imports.kinds import KINDS
 from headwater.intake.watched.addresses import read_address
 from headwater.intake.watched.faults import WatchFault
@@ -77,10 +77,7 @@ async def fetch_watched_file(
     connection: AsyncConnection, space_id: int, watched_file_id: int
 ) -> WatchedFileRow:
     """Raise NotFound if missing."""
-    rows = await _read(connection, space_id, watched_file_id)
-    if not rows:
-        raise NotFound("Watched file")
-    return rows[0]
+    return require_any(await _read(connection, space_id, watched_file_id), "Watched file")[0]
 
 
 async def change_watched_file(
@@ -124,8 +121,7 @@ async def fetch_file_now(connection: AsyncConnection, space_id: int, watched_fil
 async def delete_watched_file(connection: AsyncConnection, space_id: int, watched_file_id: int) -> None:
     """Delete a watched file and its secrets. Its imports stay. Raises NotFound."""
     cursor = await connection.execute(queries["delete"], AccountKey(space_id, watched_file_id)._asdict())
-    if cursor.rowcount == 0:
-        raise NotFound("Watched file")
+    require_any(cursor.rowcount, "Watched file")
 
 
 def open_secrets(key: bytes, row: AccountKey, sealed: bytes | None) -> dict[str, str]:

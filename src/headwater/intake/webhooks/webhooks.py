@@ -14,7 +14,7 @@ from psycopg.types.json import Jsonb
 
 from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional, make_cursor
 from headwater.events.accepted import EVENT_NAMES
-from headwater.http.errors import NotFound
+from headwater.http.errors import require_any
 from headwater.intake.webhooks.models import ReadContext, Webhook, WebhookSettings
 from headwater.spaces.access import Caller
 from headwater.spaces.encryption import seal, unseal
@@ -93,10 +93,7 @@ async def list_webhook_names(connection: AsyncConnection, space_id: int) -> list
 
 async def fetch_webhook(connection: AsyncConnection, space_id: int, webhook_id: int) -> Webhook:
     """Raise NotFound if missing."""
-    webhooks = await _read(connection, space_id, [webhook_id])
-    if not webhooks:
-        raise NotFound("Webhook")
-    return webhooks[0]
+    return require_any(await _read(connection, space_id, [webhook_id]), "Webhook")[0]
 
 
 async def change_webhook(

@@ -4,7 +4,7 @@ from msgspec import Struct
 from psycopg import AsyncConnection
 
 from headwater.database.queries import Queries, fetch_optional
-from headwater.http.errors import NotFound, require_found
+from headwater.http.errors import require_found
 from headwater.http.inputs.pagination import Page, Position, make_page, sort_direction, time_bounds, to_key
 from headwater.http.inputs.timerange import TimeRange
 
@@ -41,5 +41,4 @@ async def fetch_company(connection: AsyncConnection, space_id: int, company_id: 
 async def require_company(connection: AsyncConnection, space_id: int, company_id: int) -> None:
     """Raise NotFound unless the Space has this company."""
     values = {"space_id": space_id, "company_id": company_id}
-    if await fetch_optional(connection, queries["exists"], values) is None:
-        raise NotFound("Company")
+    require_found(await fetch_optional(connection, queries["exists"], values), "Company")

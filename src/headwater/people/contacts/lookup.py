@@ -7,7 +7,7 @@ from collections.abc import Collection
 from psycopg import AsyncConnection
 
 from headwater.database.queries import Queries, fetch_all, fetch_optional
-from headwater.http.errors import Conflict, NotFound, require_found
+from headwater.http.errors import Conflict, require_any, require_found
 
 queries = Queries(__name__, "lookup.sql")
 
@@ -50,8 +50,7 @@ async def _find_only(
 ) -> int:
     values = {"space_id": space_id, "email": email, "kinds": kinds}
     ids = [contact_id for (contact_id,) in await fetch_all(connection, queries["by_email"], values)]
-    if not ids:
-        raise NotFound("Contact")
+    require_any(ids, "Contact")
     if len(ids) > 1:
         raise Conflict(several, contact_ids=ids)
     return ids[0]

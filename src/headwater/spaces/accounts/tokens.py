@@ -14,7 +14,7 @@ from psycopg import AsyncConnection
 from psycopg.rows import dict_row
 
 from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional, make_cursor
-from headwater.http.errors import Conflict, NotFound
+from headwater.http.errors import Conflict, NotFound, require_any
 from headwater.spaces.accounts.members import lock_members
 from headwater.spaces.accounts.roles import Role
 from headwater.spaces.accounts.users import read_label
@@ -155,8 +155,7 @@ async def fetch_token(connection: AsyncConnection, space_id: int, token_id: int)
 async def revoke_token(connection: AsyncConnection, space_id: int, token_id: int) -> None:
     """Revoke a token when the transaction commits. Raises NotFound."""
     values = {"space_id": space_id, "token_id": token_id}
-    if (await connection.execute(queries["revoke"], values)).rowcount == 0:
-        raise NotFound("Token")
+    require_any((await connection.execute(queries["revoke"], values)).rowcount, "Token")
 
 
 async def find_token(connection: AsyncConnection, token: str) -> Bearer | None:

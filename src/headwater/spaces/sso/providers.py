@@ -17,7 +17,7 @@ from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
 from headwater.database.queries import Queries, fetch_all
-from headwater.http.errors import Conflict, Invalid, NotFound, require_found
+from headwater.http.errors import Conflict, Invalid, require_any, require_found
 from headwater.spaces.accounts.roles import Role
 from headwater.spaces.accounts.sessions import close_password_sessions
 from headwater.spaces.accounts.users import read_label
@@ -90,8 +90,7 @@ async def change_provider(connection: AsyncConnection, provider: SsoProvider) ->
 
 async def remove_provider(connection: AsyncConnection, name: str) -> None:
     """Remove its links and sessions too. Raise NotFound."""
-    if (await connection.execute(queries["remove"], {"name": name})).rowcount == 0:
-        raise NotFound("Provider")
+    require_any((await connection.execute(queries["remove"], {"name": name})).rowcount, "Provider")
 
 
 async def list_providers(connection: AsyncConnection) -> list[SsoProvider]:

@@ -13,7 +13,7 @@ from psycopg.types.json import Jsonb
 
 from headwater.database.jobs.due_tasks import AccountKey
 from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional, make_cursor
-from headwater.http.errors import Invalid, NotFound, require_found
+from headwater.http.errors import Invalid, require_any, require_found
 from headwater.spaces.encryption import Unsealable
 from headwater.spaces.spaces import fetch_space
 from headwater.spend.connections.inputs import ConnectionChange, read_change
@@ -99,10 +99,7 @@ async def list_connections(connection: AsyncConnection, space_id: int) -> list[C
 
 async def fetch_connection(connection: AsyncConnection, space_id: int, connection_id: int) -> ConnectionRow:
     """Raise NotFound if missing."""
-    rows = await _read(connection, space_id, connection_id)
-    if not rows:
-        raise NotFound("Connection")
-    return rows[0]
+    return require_any(await _read(connection, space_id, connection_id), "Connection")[0]
 
 
 async def change_connection(
@@ -153,8 +150,7 @@ async def pull_connection(connection: AsyncConnection, space_id: int, connection
 async def delete_connection(connection: AsyncConnection, space_id: int, connection_id: int) -> None:
     """Delete a connection and its tokens. Its spend stays in the ledger. Raises NotFound."""
     cursor = await connection.execute(queries["delete"], AccountKey(space_id, connection_id)._asdict())
-    if cursor.rowcount == 0:
-        raise NotFound("Connection")
+    require_any(cursor.rowcount, "Connection")
 
 
 async def open_connection(

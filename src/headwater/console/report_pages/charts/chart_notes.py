@@ -13,7 +13,7 @@ from psycopg import AsyncConnection
 
 from headwater.console.report_pages.charts.charts import WIDTH, digits
 from headwater.database.queries import Queries, fetch_all, fetch_optional, make_cursor
-from headwater.http.errors import Errors, Invalid, NotFound
+from headwater.http.errors import Errors, Invalid, require_found
 from headwater.spaces.accounts.members import list_members
 
 queries = Queries(__name__, "chart_notes.sql")
@@ -113,10 +113,9 @@ async def list_notes(connection: AsyncConnection, space_id: int, page: int) -> l
 async def fetch_note(connection: AsyncConnection, space_id: int, note_id: int) -> ChartNote:
     """Raise NotFound if missing."""
     values = {"space_id": space_id, "id": note_id}
-    note = await fetch_optional(make_cursor(connection, ChartNote), queries["fetch"], values)
-    if note is None:
-        raise NotFound("Page")
-    return note
+    return require_found(
+        await fetch_optional(make_cursor(connection, ChartNote), queries["fetch"], values), "Page"
+    )
 
 
 async def add_note(connection: AsyncConnection, space_id: int, user_id: int, day: str, text: str) -> int:
