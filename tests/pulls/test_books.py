@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from uuid import uuid4
@@ -18,6 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from headwater.database.jobs import due_tasks
 from headwater.spend.connections import pull
 from headwater.spend.connections.comparison import StoredRow, choose_rows
 from headwater.spend.models import SpendRow
@@ -140,6 +141,32 @@ def test_a_fault_is_not_noted_by_a_process_that_lost_its_lease(pulls: Pulls) -> 
     assert platform.requests
     state = pulls.state(connection)
     assert (state.status, state.fault, state.failures) == ("active", None, 0)
+
+
+def test_a_lease_is_renewed_while_the_platform_answers(pulls: Pulls, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(due_tasks, "RENEW_SECONDS", 0.01)
+    account, renewals = PretendMeta(Books()), list[bool]()
+
+    def is_leased() -> bool:
+        row = pulls.stage.connection.execute(
+            "SELECT leased_until > now() FROM spend_connections WHERE space_id = %s AND id = %s",
+            (pulls.stage.space_id, connection),
+        ).fetchone()
+        return row is not None and row[0]
+
+    def answer_late(request: ReceivedRequest) -> Answer | ResetRead:
+        if not renewals:
+            expire_lease(pulls, connection)
+            with suppress(AssertionError):  # a thread of the platform's: the test itself fails below
+                wait_until(is_leased, 5, "a renewed lease")
+            renewals.append(is_leased())
+        return account(request)
+
+    with FakePlatform(default=answer_late) as platform:
+        pulls.urls["meta"] = platform.url
+        connection = pulls.connect("meta", ACCOUNT, {"access_token": TOKEN})
+        pulls.pull()
+    assert renewals == [True]
 
 
 class Kills:
