@@ -187,7 +187,7 @@ def _services(
 
 def _headwater(shared: Services, database_url: str) -> Headwater:
     settings, database = shared.settings, shared.database
-    inbox = Inbox(database_url, TRACKING)
+    inbox, hits = Inbox(database_url, TRACKING), Inbox(database_url, REPORTING)
     sites = SiteCache(database, shared.sealing_key)
     figures = (backup_gauges, delivery_gauges, merge_figures(settings.merge_alert))
     egress = shared.public_egress
@@ -197,9 +197,9 @@ def _headwater(shared: Services, database_url: str) -> Headwater:
         sites=sites,
         access=Listener(database_url, [shared.keys, sites]),
         inbox=inbox,
-        hits=Inbox(database_url, REPORTING),
+        hits=hits,
         ignored=IgnoredNames(database),
-        readiness=Shared(partial(takes_writes, database), READY_SECONDS),
+        readiness=Shared(partial(takes_writes, database, (inbox, hits)), READY_SECONDS),
         backlog=Shared(partial(read_backlog, database, figures)),
         clients=ClientDirectory(database, hosted),
         assistants=SpaceEndpoint(shared, inbox),

@@ -54,7 +54,7 @@ async def commit(url: str, seconds: float) -> None:
 
 
 async def takes_writes(url: str) -> bool:
-    return await probe.takes_writes(pool.Database(url))
+    return await probe.takes_writes(pool.Database(url), ())
 
 
 def test_a_refused_commit_keeps_no_connection(url: str, monkeypatch: pytest.MonkeyPatch) -> None:

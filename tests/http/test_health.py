@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -19,6 +20,7 @@ from headwater.base.settings import Settings
 from headwater.intake.inbox import probe
 from tests.conftest import Running, run_application
 from tests.support.processes import is_ready
+from tests.support.spaces import insert_space
 from tests.support.waiting import wait_until
 
 EVENT = {"event_name": "purchase", "email": "ada@example.com"}
@@ -187,23 +189,65 @@ def test_many_who_ask_at_a_time_share_one_trial(server: Running, monkeypatch: py
     assert len(opened_urls) <= 40  # one per second, however slow this machine is
 
 
-def test_it_is_ready_while_only_existing_connections_are_served(
-    database_url: str, young_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """At PostgreSQL's limit of connections, events are still stored."""
+@pytest.fixture
+def young_server(young_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Running]:
+    """The application with a database of its own, which is checked for every request."""
     monkeypatch.setattr(app, "READY_SECONDS", 0.0)
     running = run_application(Settings(secret_key="test" * 8), young_url)
+    wait_until(lambda: is_ready(running.base_url))
+    yield running
+    running.stop()
+
+
+@contextmanager
+def refuse_connections(database_url: str, young_url: str) -> Iterator[psycopg.Connection]:
+    """Yield a connection to another database of the server."""
     allow = SQL("ALTER DATABASE {} ALLOW_CONNECTIONS {}")
     name = Identifier(urlsplit(young_url).path[1:])
-    with psycopg.connect(database_url, autocommit=True) as server:
-        wait_until(lambda: is_ready(running.base_url))
-        server.execute(allow.format(name, SQL("false")))
-        with pytest.raises(psycopg.OperationalError):
-            psycopg.connect(young_url)
-        is_still_ready = is_ready(running.base_url)
-        server.execute(allow.format(name, SQL("true")))
-    running.stop()
-    assert is_still_ready
+    with psycopg.connect(database_url, autocommit=True) as other_database:
+        other_database.execute(allow.format(name, SQL("false")))
+        try:
+            with pytest.raises(psycopg.OperationalError):
+                psycopg.connect(young_url)
+            yield other_database
+        finally:
+            other_database.execute(allow.format(name, SQL("true")))
+
+
+def test_it_is_ready_while_only_existing_connections_are_served(
+    young_server: Running, database_url: str, young_url: str
+) -> None:
+    """At PostgreSQL's limit of connections, events are still stored."""
+    with refuse_connections(database_url, young_url):
+        assert is_ready(young_server.base_url)
+
+
+def test_it_is_not_ready_while_events_have_no_connection(
+    young_server: Running, database_url: str, young_url: str
+) -> None:
+    """The pool's connections, which still work, store no events."""
+    key = "trk_sk_young"
+    with psycopg.connect(young_url) as connection:
+        connection.execute(
+            "INSERT INTO api_keys (space_id, name, key_hash, hint, scopes)"
+            " VALUES (%s, 'Key', sha256(%s), 'oung', '{events:write}')",
+            (insert_space(connection), key.encode()),
+        )
+
+    def track() -> int:
+        path, headers = "/public-api/v1/events/track", {"Authorization": f"Bearer {key}"}
+        return httpx.post(young_server.base_url + path, json=EVENT, headers=headers, timeout=10).status_code
+
+    assert track() == 202
+    with refuse_connections(database_url, young_url) as other_database:
+        other_database.execute(
+            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
+            " WHERE datname = %s AND query LIKE 'NOTIFY %%'",
+            (urlsplit(young_url).path[1:],),
+        )
+        assert (track(), is_ready(young_server.base_url)) == (503, False)
+    wait_until(lambda: is_ready(young_server.base_url))
+    wait_until(lambda: track() == 202)
 
 
 def test_it_is_not_ready_while_no_event_could_be_stored(

@@ -81,6 +81,8 @@ class Inbox:
         self._arrived = asyncio.Event()
         self._notices = Notices()
         self._outage = OutageLog("inbox")
+        self.is_connected = False
+        """Whether the last group found the connection working."""
         self._tasks = BackgroundTask(self._commit), BackgroundTask(self._sweep)
 
     def start(self) -> None:
@@ -129,9 +131,11 @@ class Inbox:
         while True:
             try:
                 async with await connect(self._url) as connection:
+                    self.is_connected = True
                     self._outage.end()
                     await self._commit_groups(connection)
             except Exception as error:  # noqa: BLE001 - a new connection may work
+                self.is_connected = False
                 self._outage.fail(error)
                 await asyncio.sleep(RECONNECT_SECONDS)
 
