@@ -118,6 +118,21 @@ def test_a_used_key_without_a_successor_that_ends_soon(
         assert change(assignment) == []
 
 
+def test_a_few_of_many_ending_keys_are_named(
+    list_problems: Callable[[], list[Alert]], connection: psycopg.Connection, space_id: int
+) -> None:
+    connection.execute(
+        "INSERT INTO api_keys (space_id, name, key_hash, hint, scopes, last_used_at, expires_at)"
+        " SELECT %(space)s, repeat('k', 250) || i, sha256((%(space)s || ' ' || i)::bytea), 'hint', '{}',"
+        " now(), now() + i * interval '1 minute' FROM generate_series(1, 2000) i",
+        {"space": space_id},
+    )
+    (alert,) = list_problems()
+    assert alert.title == "2,000 API keys will expire within a week"
+    names = [f"{'k' * 250}{number} (…hint)" for number in range(1, 6)]
+    assert alert.detail == f"{', '.join(names)} and 1,995 more"
+
+
 def test_what_is_on_time_or_stopped_on_purpose_is_no_alert(
     list_problems: Callable[[], list[Alert]], connection: psycopg.Connection, space_id: int
 ) -> None:

@@ -31,6 +31,8 @@ _FAULTS = {
     Rule.KEY_EXPIRING: ("API key", "will expire within a week"),
 }
 MOST_OPEN = 100
+MOST_NAMED_KEYS = 5
+"""Names can have 255 characters, and a message to a webhook 3,000."""
 
 
 class Alert(Struct, frozen=True):
@@ -128,7 +130,7 @@ async def list_alerts(connection: AsyncConnection, space_id: int) -> list[Alert]
 
 async def list_problems(connection: AsyncConnection, space_id: int) -> list[Alert]:
     values = {"space_id": space_id, "late": LATE_AFTER, "most": MOST_COUNTED, "forgotten": FORGOTTEN}
-    values |= {"notice": EXPIRY_NOTICE}
+    values |= {"notice": EXPIRY_NOTICE, "most_named": MOST_NAMED_KEYS}
     cursor = connection.cursor(row_factory=dict_row)
     rows: list[dict[str, Any]] = await fetch_all(cursor, queries["problems"], values)
     alerts = [Alert(kind=Rule(row.pop("kind")), **row) for row in rows]

@@ -1,6 +1,7 @@
 -- name: problems
 -- Destinations refused by their platform, late deliveries and accepted requests, rejected rows, browsers that
--- claimed too many contacts, and used keys that end soon without a successor. Counting stops at %(most)s, so a long backlog stays cheap.
+-- claimed too many contacts, and used keys that end soon without a successor, the first %(most_named)s by name.
+-- Counting stops at %(most)s, so a long backlog stays cheap.
 SELECT 'destination_held' AS kind, d.id AS destination_id, d.platform, d.name,
        d.status_reason AS detail, waiting.rows AS count, d.held_since AS since
 FROM destinations d
@@ -50,7 +51,10 @@ WHERE j.since IS NOT NULL
 UNION ALL
 SELECT 'key_expiring', NULL, NULL, NULL, k.names, k.keys, k.first_end - %(notice)s
 FROM (SELECT count(*) AS keys, min(a.expires_at) AS first_end,
-             string_agg(a.name || ' (…' || a.hint || ')', ', ' ORDER BY a.expires_at) AS names
+             array_to_string((array_agg(a.name || ' (…' || a.hint || ')' ORDER BY a.expires_at, a.id))
+                             [:%(most_named)s], ', ')
+             || CASE WHEN count(*) > %(most_named)s
+                THEN to_char(count(*) - %(most_named)s, '" and "FM999,999,999" more"') ELSE '' END AS names
       FROM api_keys a
       WHERE a.space_id = %(space_id)s AND a.revoked_at IS NULL AND a.replaced_by IS NULL
         AND a.expires_at > now() AND a.expires_at <= now() + %(notice)s
