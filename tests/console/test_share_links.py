@@ -134,6 +134,8 @@ def test_revoked_expired_and_unknown_links_are_alike(
     answers = [guest(path) for path in (*paths, "/shared/" + "A" * 43, "/shared/x")]
     assert {answer.status_code for answer in answers} == {404}
     assert len({answer.text for answer in answers}) == 1
+    _, _, heading = answers[0].text.partition("<h1>")
+    assert "expired" in heading  # not a missing page: its visitor can ask for another link
     headers = {name: value for name, value in answers[0].headers.items() if name != "date"}
     for answer in answers:
         assert {name: value for name, value in answer.headers.items() if name != "date"} == headers

@@ -16,7 +16,7 @@ from headwater.console.audited import change_account, make_action
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import PostedForm, read_form, without_keys
 from headwater.console.login import load_login_ways, replace_session
-from headwater.console.pages import redirect, render
+from headwater.console.pages import redirect, refuse_link, render
 from headwater.console.visitor import HOME, LOGIN, SeeOther, Visitor, find_visitor, guest_key, log_in
 from headwater.endpoints.services import services
 from headwater.http.errors import Errors, Invalid, NotFound
@@ -273,13 +273,7 @@ def _join_page(
 
 def _refuse_link(request: Request) -> Response:
     """Answer the same for used, expired and unknown links."""
-    return render(
-        request,
-        "error.html",
-        status=404,
-        title="This link doesn't work",
-        message="It was already used, has expired or was revoked. Ask for a new one.",
-    )
+    return refuse_link(request, "It was already used, has expired or was revoked.")
 
 
 _PAGES = (

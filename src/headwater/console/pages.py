@@ -182,6 +182,11 @@ def render(
     return response
 
 
+def refuse_link(request: Request, reason: str) -> Response:
+    message = f"{reason} Ask for a new one."
+    return render(request, "error.html", status=404, title="This link doesn't work", message=message)
+
+
 def _write_period(request: Request) -> str:
     names = ("period", "start_date", "end_date")
     return urlencode([pair for pair in request.query_params.multi_items() if pair[0] in names])

@@ -10,6 +10,7 @@ from starlette.routing import Route
 
 from headwater.console.ad_pages.campaigns import render_ads
 from headwater.console.overview_page.overview import render_overview
+from headwater.console.pages import refuse_link
 from headwater.console.report_pages.channels import render_channels
 from headwater.console.report_pages.cohorts import render_cohorts
 from headwater.console.report_pages.models import render_models
@@ -35,6 +36,8 @@ _RENDERERS: dict[str, Callable[[ReportPage], Awaitable[Response]]] = {
 async def show_shared(request: Request) -> Response:
     async with services(request).database.transaction() as connection:
         shared_page = await find_shared(connection, request.path_params["token"])
+        if shared_page is None:
+            return refuse_link(request, "It has expired or was revoked.")
         await confine(connection, shared_page.space_id)
         space = await fetch_space(connection, shared_page.space_id)
         await note_opening(connection, shared_page)

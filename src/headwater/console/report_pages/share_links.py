@@ -16,7 +16,7 @@ from headwater.console.report_pages.bar import SHAREABLE
 from headwater.console.report_pages.saved_views import SavedView, list_member_views, read_shareable_view
 from headwater.console.visits import PageVisit, Refusal, SentForm, SpacePages, list_form_errors
 from headwater.database.queries import Queries, fetch_all, fetch_optional, make_cursor
-from headwater.http.errors import Errors, Invalid, require_found
+from headwater.http.errors import Errors, Invalid
 from headwater.spaces.accounts.members import list_members
 from headwater.spaces.accounts.roles import Permission
 from headwater.spaces.secret_hash import hash_secret
@@ -56,12 +56,10 @@ class SharedPage(Struct, frozen=True):
     with_notes: bool
 
 
-async def find_shared(connection: AsyncConnection, token: str) -> SharedPage:
-    """Raise NotFound for an unknown, revoked or expired link."""
+async def find_shared(connection: AsyncConnection, token: str) -> SharedPage | None:
+    """Return None for an unknown, revoked or expired link."""
     values = {"token_hash": hash_secret(token)}
-    return require_found(
-        await fetch_optional(make_cursor(connection, SharedPage), queries["find"], values), "Page"
-    )
+    return await fetch_optional(make_cursor(connection, SharedPage), queries["find"], values)
 
 
 async def note_opening(connection: AsyncConnection, shared: SharedPage) -> None:
