@@ -58,7 +58,7 @@ def test_members_without_one_see_nothing(
     person: Callable[..., Person], required_page: str, role: Role
 ) -> None:
     member = person(role, name="Grace")
-    for path in ("", "/events", "/live", "/keys", "/settings", "/setup", "/contacts/1"):
+    for path in ("", "/events", "/live", "/live/latest", "/keys", "/settings", "/setup", "/contacts/1"):
         page = member.browser.get(required_page + path)
         assert (page.status_code, page.url.path) == (200, PAGE)
     assert member.browser.get(ACCOUNT).url.path == ACCOUNT

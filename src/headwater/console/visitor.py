@@ -158,19 +158,28 @@ async def enter(
 ) -> SpaceVisitor:
     """Return the visitor in the path's Space.
 
-    Raise NotFound for an unknown or inaccessible Space, Forbidden for a role without the permission, SeeOther
-    to the second factor if the Space requires one.
+    Raise what `admit` raises, and Forbidden for a role without the permission.
+    """
+    space, member = await admit(connection, request, visitor)
+    inside = SpaceVisitor(visitor, space, member, await list_alerts(connection, space.id))
+    request.state.inside = inside
+    inside.require(permission)
+    return inside
+
+
+async def admit(connection: AsyncConnection, request: Request, visitor: Visitor) -> tuple[Space, Member]:
+    """Confine the connection to the path's Space, and return the Space and its member.
+
+    Raise NotFound for an unknown or inaccessible Space, SeeOther to the second factor if the Space requires
+    one.
     """
     space_id = read_space_id(request)
     member = require_found(await fetch_member(connection, space_id, visitor.user.id), "Page")
     await confine(connection, space_id)
-    space, alerts = await fetch_space(connection, space_id), await list_alerts(connection, space_id)
+    space = await fetch_space(connection, space_id)
     if lacks_factor(request, visitor.session, space_requires=space.require_second_factor):
         raise _leading_back(request, AUTHENTICATOR)
-    inside = SpaceVisitor(visitor, space, member, alerts)
-    request.state.inside = inside
-    inside.require(permission)
-    return inside
+    return space, member
 
 
 def read_space_id(request: Request) -> int:

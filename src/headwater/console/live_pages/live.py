@@ -22,14 +22,10 @@ from headwater.console.live_pages.arrivals import (
     Minute,
 )
 from headwater.console.pages import render
-from headwater.console.visitor import HOME, enter, read_space_id, require_visitor
-from headwater.database.pool import confine
+from headwater.console.visitor import HOME, admit, enter, require_visitor
 from headwater.endpoints.services import services
-from headwater.http.errors import require_found
 from headwater.http.inputs.parameters import Query
-from headwater.spaces.accounts.members import fetch_member
 from headwater.spaces.models import Space
-from headwater.spaces.spaces import fetch_space
 
 CHOICES = {
     "": "Everything",
@@ -64,18 +60,15 @@ async def show_live(request: Request) -> Response:
 
 
 async def show_latest(request: Request) -> Response:
-    """Show only the list; 304 if unchanged. Checks membership, without loading the page frame."""
+    """Show only the list, without loading the page frame; 304 if unchanged."""
     visitor = await require_visitor(request)
     choice, _ = _read_choices(request)
-    space_id = read_space_id(request)
     async with services(request).database.connection() as connection:
-        require_found(await fetch_member(connection, space_id, visitor.user.id), "Page")
-        await confine(connection, space_id)
-        snapshot = await _feed(request).fetch(connection, space_id)
+        space, _ = await admit(connection, request, visitor)
+        snapshot = await _feed(request).fetch(connection, space.id)
         headers = {"ETag": f'"{snapshot.tag}"'}
         if request.headers.get("if-none-match") == headers["ETag"]:
             return Response(None, 304, headers)
-        space = await fetch_space(connection, space_id)
     # All viewers of the Space share one rendered list.
     key = (choice, space.timezone, space.currency)
     if key not in snapshot.rendered:
