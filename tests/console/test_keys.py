@@ -9,6 +9,7 @@ import httpx
 import psycopg
 import pytest
 
+from headwater.console import forms
 from headwater.console.forms import form_token
 from headwater.console.keys import SCOPE_DESCRIPTIONS
 from headwater.spaces.accounts.roles import Role
@@ -105,6 +106,22 @@ def test_a_form_sent_twice_makes_one(owner: Person, space_id: int) -> None:
     assert "was sent before" in retry.text
     assert "submit it again" not in retry.text
     assert "Second" not in owner.browser.get(page).text
+
+
+def test_an_expired_form_leads_to_its_page(
+    owner: Person, space_id: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Reloading the answer would only send the expired form again."""
+    page = make_page(space_id)
+    form = owner.browser.form(page, f"{page}/create")
+    with monkeypatch.context() as patch:
+        patch.setattr(forms, "ONCE_SECONDS", -1)
+        refusal = owner.browser.send(form, name="Late")
+    assert refusal.status_code == 403
+    assert f'<a class="button" href="{page}">' in refusal.text
+    assert owner.browser.fill(page, f"{page}/create", name="Fresh").status_code == 200
+    text = owner.browser.get(page).text
+    assert ("Late" in text, "Fresh" in text) == (False, True)
 
 
 def test_a_form_that_was_refused_may_be_sent_again(owner: Person, space_id: int) -> None:

@@ -31,7 +31,7 @@ SHOWN = "shown"
 """The field with the values that a form was opened with."""
 ONCE_SECONDS = 12 * 60 * 60
 _DIGEST_BYTES = 32
-_EXPIRED = "This form has expired. Reload the page and submit it again."
+_EXPIRED = "This form has expired and changed nothing. Open its page again to submit it."
 _SENT_BEFORE = "This form was sent before. Open its page again to see what was saved, or to send another one."
 
 

@@ -36,6 +36,7 @@ from headwater.console.visitor import (
     SeeOther,
     cookie_name,
     delete_cookie,
+    find_form_page,
     find_visitor,
     guest_key,
     set_cookie,
@@ -64,6 +65,7 @@ _TITLES = {
 
 _WRONG_ADDRESS = "This address is not valid"
 """The title for 422 without a form."""
+_FORM_REFUSED = "The form was not accepted"
 _RECORD_MISSING = (
     "What this form changes no longer exists, or you no longer have access to it. The form changed nothing."
 )
@@ -296,8 +298,9 @@ async def show_problem(request: Request, error: Exception) -> Response:
         request,
         "error.html",
         status=problem.status,
-        title=_title(request, problem.status),
+        title=_title(request, problem),
         message=_message(request, problem),
+        form_page=find_form_page(request) if isinstance(problem, FormRefused) else None,
     )
     response.headers.update(problem.headers)
     return response
@@ -322,10 +325,12 @@ def _message(request: Request, problem: Problem) -> str:
     return _RECORD_MISSING if message == _PAGE_MISSING and request.method == "POST" else message
 
 
-def _title(request: Request, status: int) -> str:
-    if status == 422 and request.method != "POST":
+def _title(request: Request, problem: Problem) -> str:
+    if isinstance(problem, FormRefused):
+        return _FORM_REFUSED
+    if problem.status == 422 and request.method != "POST":
         return _WRONG_ADDRESS
-    return _TITLES.get(status) or HTTPStatus(status).phrase
+    return _TITLES.get(problem.status) or HTTPStatus(problem.status).phrase
 
 
 def _is_program(request: Request) -> bool:

@@ -136,11 +136,11 @@ def _leading_back(request: Request, page: str) -> SeeOther:
     if request.url.query:
         target += f"?{request.url.query}"
     if request.method != "GET":
-        target = f"{_find_form_page(request)}?again"
+        target = f"{find_form_page(request)}?again"
     return SeeOther(f"{page}?next={quote(target, safe='/')}" if len(target) <= MAX_NEXT else page)
 
 
-def _find_form_page(request: Request) -> str:
+def find_form_page(request: Request) -> str:
     """Return the longest prefix of the action's path that is a page. `again` makes its script restore the
     typed values.
     """
