@@ -94,7 +94,7 @@ def test_a_link_that_was_changed_is_refused(
 ) -> None:
     response = exports.fetch(change_query(link, **change))
     assert response.status_code == 403
-    assert response.json() == {"message": "This link is not valid, or it has expired."}
+    assert list(response.json()) == ["message"]
 
 
 def test_a_link_opens_no_other_file(exports: Exports, link: str) -> None:

@@ -19,7 +19,7 @@ async def download(request: Request) -> Response:
     shared = services(request)
     requested_file = Download(request.path_params["file"], request.path_params["download_name"])
     if not requested_file.admits(shared.signing_key, dict(request.query_params), time.time()):
-        raise Forbidden("This link is not valid, or it has expired.")
+        raise Forbidden("This link is not valid, or it has expired. Fetch the export again for a new one.")
     if not isinstance(shared.storage, LocalFolder):
         raise make_problem(404)
     path = shared.storage.path(requested_file.file)
