@@ -31,6 +31,7 @@ from tests.support.waiting import PATIENCE_SECONDS
 from tests.support.webhook_samples import SAMPLES
 
 HOSTILE = "<img src=x onerror=alert(1)>"
+WORKBOOK = b"PK\x03\x04" + bytes(26) + b"[Content_Types].xml"
 ORDERS = (
     f"Bestellnummer;E-Mail;Gesamtbetrag;Bestelldatum;{HOSTILE}\r\n"
     f"1001;ada@example.com;1.234,50;13.05.2026 09:30;{HOSTILE}\r\n"
@@ -230,7 +231,7 @@ def test_a_file_from_nothing_to_its_rows(
     visitor.press(page.get_by_role("link", name=re.compile("^A CSV file")))
     visitor.check_screen()
     file = page.get_by_label("File", exact=True)
-    file.set_input_files([{"name": "a.csv", "mimeType": "text/csv", "buffer": b"PK\x03\x04"}])
+    file.set_input_files([{"name": "a.csv", "mimeType": "text/csv", "buffer": WORKBOOK}])
     visitor.press(page.get_by_role("button", name="Upload"))
     expect(page.locator(".refusal")).to_contain_text("This is an Excel workbook")
     visitor.check_screen()

@@ -301,7 +301,7 @@ def number(figure: Figure) -> float | None:
 
 
 def rounded_number(figure: Decimal | Fraction) -> float:
-    """Return four decimals."""
+    """Convert a figure to JSON: four decimals, halves away from zero."""
     return float(rounded(Fraction(figure)))
 
 
