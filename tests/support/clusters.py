@@ -21,6 +21,7 @@ OF_SINGLE_SERVERS = {
     "tests/safety/test_check.py::test_the_second_wall_is_looked_at": NO_WALL,
     "tests/privacy/test_personal_columns.py": "it changes tables as no migration does",
     "tests/pipeline/test_plans.py": "a cluster plans each time, by whose rows they are",
+    "tests/paths/test_due_days.py::test_the_changes_of_another_space_are_not_read": "a cluster does not hop",
     "tests/database/test_killed_migrations.py": "a cluster copies no database",
     "tests/database/test_two_versions.py": "the version before runs on a single PostgreSQL",
 }
