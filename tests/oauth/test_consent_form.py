@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import re
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -35,6 +37,18 @@ def test_a_page_agrees_once(
     answers = installation.run_together([lambda: person.browser.post(form.action, data=data)] * 5)
     assert sorted(answer.status_code for answer in answers) == [303] + [403] * 4
     assert person.browser.post(form.action, data=data).status_code == 403
+    assert codes(installation, space_id) == 1
+
+
+def test_a_refused_form_leads_to_its_page(
+    installation: Installation, person: Person, assistant: Assistant, space_id: int
+) -> None:
+    """The assistant waits for an answer to this request."""
+    form = person.form(assistant.request())
+    refusal = person.browser.post(form.action, data=form.fields | {"decision": "approve", TOKEN: "1.x.y"})
+    (address,) = re.findall(r'<a class="button" href="([^"]+)">', refusal.text)
+    fresh = read_form_to(person.browser.get(html.unescape(address)).text, AUTHORIZE)
+    assert person.browser.post(fresh.action, data=fresh.fields | {"decision": "approve"}).status_code == 303
     assert codes(installation, space_id) == 1
 
 

@@ -300,10 +300,16 @@ async def show_problem(request: Request, error: Exception) -> Response:
         status=problem.status,
         title=_title(request, problem),
         message=_message(request, problem),
-        form_page=find_form_page(request) if isinstance(problem, FormRefused) else None,
+        form_page=_form_page(request) if isinstance(problem, FormRefused) else None,
     )
     response.headers.update(problem.headers)
     return response
+
+
+def _form_page(request: Request) -> str:
+    """Return the form's page, with the query of one that sends its form to itself."""
+    page, address = find_form_page(request), request.url
+    return f"{page}?{address.query}" if page == address.path and address.query else page
 
 
 def _log_refusal(request: Request, problem: Problem) -> None:

@@ -148,9 +148,9 @@ def find_form_page(request: Request) -> str:
     pages = {route.path for route in routes if "GET" in (route.methods or ())}
     # The action's pattern, because an id in a page's pattern matches an action's name too.
     pattern = next((route.path for route in routes if route.matches(request.scope)[0] is Match.FULL), "")
-    while path.startswith(f"{HOME}/") and pattern not in pages:
+    while pattern and pattern not in pages:
         path, pattern = path.rpartition("/")[0], pattern.rpartition("/")[0]
-    return path if path.startswith(f"{HOME}/") else HOME
+    return path if pattern else HOME
 
 
 async def enter(
