@@ -108,6 +108,17 @@ def test_an_end_within_a_mute_is_announced_afterwards(joins: JoinsAlert) -> None
     assert joins.evaluator.notified_steps[1].cause == ENDED_MUTED
 
 
+def test_an_alert_that_returns_within_a_mute_is_announced_with_the_time_of_its_return(
+    joins: JoinsAlert,
+) -> None:
+    joins.open(NOW)
+    joins.end(NOW + HOUR)
+    joins.mute(NOW + 3 * HOUR)
+    joins.open(NOW + 2 * HOUR)
+    joins.evaluator.evaluate(NOW + 4 * HOUR)
+    assert joins.list_announced()[2:] == [("returned", NOW + 2 * HOUR)]
+
+
 def test_an_alert_that_was_seen_and_returns_is_new_again(
     joins: JoinsAlert, database_url: str, space_id: int
 ) -> None:

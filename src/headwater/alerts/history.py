@@ -67,6 +67,13 @@ class StoredAlert:
         return self.rule, self.subject
 
 
+@dataclass(frozen=True)
+class UnannouncedAlert(StoredAlert):
+    step: str
+    """Its latest opening, return or end."""
+    at: datetime
+
+
 class Sign(Struct, frozen=True):
     rule: Rule
     subject: str
@@ -173,7 +180,9 @@ class AlertHistory:
         values: dict[str, Any] = {"space_id": self._space_id, "most": MOST_ALERTS}
         unannounced = {
             alert.id: alert
-            for alert in await fetch_all(make_cursor(self._connection, StoredAlert), _UNANNOUNCED, values)
+            for alert in await fetch_all(
+                make_cursor(self._connection, UnannouncedAlert), _UNANNOUNCED, values
+            )
         }
         steps = [_describe_state(alert, last_steps.get(alert.id)) for alert in unannounced.values()]
         steps += [
@@ -249,15 +258,12 @@ class AlertHistory:
         self.steps.append(transition)
 
 
-def _describe_state(alert: StoredAlert, last_step: AlertStep | None) -> AlertStep:
-    """Return the transition to announce, given the last one of this pass."""
-    if last_step is not None and last_step.step in (StepKind.RETURNED, StepKind.ENDED):
-        return last_step
-    if alert.ended_at is None:
-        step, moment, cause = StepKind.OPENED, alert.opened_at, alert.cause
-    else:
-        step, moment, cause = StepKind.ENDED, alert.ended_at, ENDED_MUTED
-    return AlertStep(alert.id, step, moment, alert.rule, alert.subject, alert.title, cause)
+def _describe_state(alert: UnannouncedAlert, last_step: AlertStep | None) -> AlertStep:
+    """Return the transition to announce, given the last one of this pass, which knows why the alert ended."""
+    step, cause = StepKind(alert.step), alert.cause
+    if step is StepKind.ENDED:
+        cause = ENDED_MUTED if last_step is None else last_step.cause
+    return AlertStep(alert.id, step, alert.at, alert.rule, alert.subject, alert.title, cause)
 
 
 def _figures(judgement: Judgement | None) -> dict[str, Any]:

@@ -26,8 +26,15 @@ WHERE a.space_id = %(space_id)s AND a.id = %(id)s;
 
 -- name: unannounced
 -- Alerts that opened or ended since the last message about them. Of one that was seen before, there is none.
-SELECT {columns}
+SELECT {columns}, latest.step, latest.at
 FROM alerts a
+CROSS JOIN LATERAL (
+    SELECT s.step, s.at
+    FROM alert_steps s
+    WHERE s.space_id = %(space_id)s AND s.alert_id = a.id AND s.step IN ('opened', 'returned', 'ended')
+    ORDER BY s.id DESC
+    LIMIT 1
+) latest
 WHERE a.space_id = %(space_id)s AND a.is_announced <> (a.ended_at IS NULL)
   AND (a.is_announced OR a.acknowledged_at IS NULL)
 ORDER BY a.id
