@@ -1,6 +1,6 @@
 -- name: problems
 -- Destinations refused by their platform, late deliveries and accepted requests, rejected rows, browsers that
--- claimed too many contacts, and used keys that end soon without a successor, the first %(most_named)s by name.
+-- claimed too many contacts, and used keys that end soon without a successor, with the names of the first to end.
 -- Counting stops at %(most)s, so a long backlog stays cheap.
 SELECT 'destination_held' AS kind, d.id AS destination_id, d.platform, d.name,
        d.status_reason AS detail, waiting.rows AS count, d.held_since AS since

@@ -136,11 +136,9 @@ def keep_history(connection: Connection[Any], batch: Batch) -> None:
     new_touches = [view.id for view in batch.views.values() if view.is_touch and not view.was_touch]
     touches = [item.id for item in batch.items if item.touch is not None]
     note_added(connection, space_id, [event.id for event in batch.events], [*touches, *new_touches])
-    replaced, successors = (
-        [event.id for event in batch.replaced],
-        [event.event_id for event in batch.replaced],
-    )
-    keep_events(connection, space_id, replaced, ChangeCause.REPLACEMENTS, successors)
+    replaced_ids = [event.id for event in batch.replaced]
+    successor_ids = [event.event_id for event in batch.replaced]
+    keep_events(connection, space_id, replaced_ids, ChangeCause.REPLACEMENTS, successor_ids)
 
 
 def note_changed_paths(connection: Connection[Any], batch: Batch) -> None:
