@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection
 
 import msgspec
 
+from headwater.base.name_lists import list_names
 from headwater.sources import clicks
 from headwater.sources.classify import explain
 from headwater.sources.evidence import Evidence, Landing, ListedReferrer, OtherReferrer, read_evidence
@@ -71,11 +72,7 @@ def _list_parameters(parameters: Collection[str]) -> Callable[[Evidence], str | 
 
     def describe(evidence: Evidence) -> str | None:
         names = [name for name in parameters if name in evidence.parameters]
-        if not names:
-            return None
-        hidden_count = len(names) - MAX_NAMED_PARAMETERS
-        ending = f" and {hidden_count} more" if hidden_count > 0 else ""
-        return ", ".join(names[:MAX_NAMED_PARAMETERS]) + ending
+        return list_names(names, MAX_NAMED_PARAMETERS) if names else None
 
     return describe
 

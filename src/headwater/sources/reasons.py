@@ -6,6 +6,7 @@ from typing import Literal
 
 import msgspec
 
+from headwater.base.name_lists import list_names
 from headwater.sources import clicks
 from headwater.sources.addresses import read_address
 from headwater.sources.exclusions import SHIPPED, Exclusions
@@ -165,9 +166,7 @@ def _describe_unread(url: str | None) -> list[str]:
             unread_names[name] = None
     if not unread_names:
         return []
-    names = list(unread_names)
-    ending = f" and {len(names) - MAX_UNREAD} more" if len(names) > MAX_UNREAD else ""
-    return [f"It has {', '.join(names[:MAX_UNREAD])}{ending}, which no rule reads."]
+    return [f"It has {list_names([*unread_names], MAX_UNREAD)}, which no rule reads."]
 
 
 def _describe_referrer(url: str | None, referrer: str | None, exclusions: Exclusions) -> str:

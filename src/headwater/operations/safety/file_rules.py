@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from headwater.base.name_lists import list_names
 from headwater.base.settings import Settings
 from headwater.operations.safety.file_facts import DiskFacts, FileFacts
 from headwater.operations.safety.models import Risk, RiskSeverity
@@ -105,6 +106,4 @@ def _judge_backup_dir(facts: FileFacts) -> Iterator[Risk]:
 
 
 def _name(paths: tuple[Path, ...]) -> str:
-    names = ", ".join(map(str, paths[:MOST_NAMED]))
-    more_count = len(paths) - MOST_NAMED
-    return f"{names} and {more_count} more" if more_count > 0 else names
+    return list_names([*map(str, paths)], MOST_NAMED)
