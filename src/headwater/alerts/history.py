@@ -195,8 +195,9 @@ class AlertHistory:
             for step in steps
             if (step.rule, None) not in muted and (step.rule, step.subject) not in muted
         ]
-        values["ids"] = [step.alert_id for step in announced_steps]
-        await self._connection.execute(queries["set_announced"], values)
+        if announced_steps:
+            values["ids"] = [step.alert_id for step in announced_steps]
+            await self._connection.execute(queries["set_announced"], values)
         return announced_steps
 
     async def _open(self, sign: Sign, moment: datetime) -> None:
