@@ -16,7 +16,7 @@ VALUES (%(space_id)s, %(rule)s, %(subject)s, %(title)s, %(cause)s, %(began)s, %(
 RETURNING {columns};
 
 -- name: update
--- One that returns was seen by nobody yet.
+-- A returning alert loses its mark as seen.
 UPDATE alerts a
 SET title = %(title)s, cause = %(cause)s, began = %(began)s, ended_at = %(ended_at)s,
     is_severe = %(is_severe)s, well = %(well)s,

@@ -11,7 +11,7 @@ Work = Callable[[], Coroutine[Any, Any, None]]
 
 
 def repeat(work: Work, pause: float) -> Work:
-    """Return a coroutine that works after each pause of so many seconds."""
+    """Return a coroutine that pauses for `pause` seconds and works, in turn."""
 
     async def run() -> None:
         while True:
@@ -22,7 +22,9 @@ def repeat(work: Work, pause: float) -> Work:
 
 
 def repeat_to_the_end(work: Callable[[], None], pause: float) -> Work:
-    """Return a coroutine that works after each pause of so many seconds, and once more when cancelled."""
+    """Return a coroutine that pauses for `pause` seconds and works, in turn, and works once more when
+    cancelled.
+    """
 
     async def run() -> None:
         try:

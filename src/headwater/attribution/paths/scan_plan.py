@@ -173,7 +173,7 @@ class ScanPlan:
         digest = hashlib.blake2b(digest_size=16)
         histories = [digest.digest()]
         for version in self._versions[1]:
-            digest.update(version)  # all are of one size
+            digest.update(version)  # without lengths: each version has 16 bytes
             histories.append(digest.digest())
         return histories
 

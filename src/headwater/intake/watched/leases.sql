@@ -30,7 +30,7 @@ UPDATE watched_files w SET lease = NULL, leased_until = NULL
 WHERE w.space_id = %(space_id)s AND w.id = %(id)s AND w.lease = %(token)s;
 
 -- name: has_import
--- Whether the latest import, with the present settings, is of this content, and has not failed.
+-- Whether the latest import had this content and the present settings, and did not fail.
 SELECT coalesce((
     SELECT x.digest = %(digest)s AND x.status <> 'failed' AND x.created_at >= w.settings_at
     FROM import_jobs x

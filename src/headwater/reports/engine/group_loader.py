@@ -252,7 +252,9 @@ class GroupLoader:
         return await reader.load_cached(key, load)
 
     async def _filter(self, group: Group, texts: Collection[str | None]) -> KeyFilter:
-        """An ad's id that no touch has stands for its name in the ad catalogue, as in rows of spend."""
+        """Return a filter by keys. The id of an ad without touches selects touches with its name in the ad
+        catalogue, because spend is reported by id.
+        """
         loaded = await self.load(group)
         keys = {text: find_key(loaded.keys, text) for text in texts}
         unknown_ids = [text for text, key in keys.items() if text is not None and key is None]

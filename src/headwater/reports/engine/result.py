@@ -76,7 +76,7 @@ class PeriodSums:
 
     @property
     def unvisited_share(self) -> Fraction | None:
-        """The share of conversions, by the first model, whose credited touch is of no visit."""
+        """The share of conversions, by the first model, whose credited touch belongs to no visit."""
         rate, conversions = (
             credit_sum(measure, self.query.models[0])
             for measure in (Measure.CONVERSION_RATE, Measure.CREDITED_CONVERSIONS)

@@ -75,7 +75,7 @@ def _plus(sales: Sales, addend: Sales) -> Sales:
 #     by conversions (15 - 18) x 87.00             =           -261.00
 #     by value        15 x (52.20 - 87.00)         =           -522.00
 def split_change(previous: Sales, current: Sales) -> SalesChange:
-    """Split a difference, to the hundredth. All of it is by conversions if a period has none."""
+    """Split a difference, to the hundredth. If a period has no conversions, they explain all of it."""
     if not (previous.conversions and current.conversions):
         return SalesChange(previous, current, current.revenue - previous.revenue)
     average = Fraction(previous.revenue) / previous.conversions

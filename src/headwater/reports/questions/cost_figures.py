@@ -63,7 +63,9 @@ class CostFigures:
     spent: Figures = NOTHING
     credit: Credit = NO_CREDIT
     paid: Credit | None = None
-    """The credit used in ratios, from platforms with spend. None uses all credit, as rows of sources do."""
+    """The credit of platforms with spend, from which ratios are calculated. If None, as in rows of sources,
+    they are calculated from all credit.
+    """
     cost_rate: Decimal | None = None
     """In per cent of revenue."""
     has_ratios: bool = True

@@ -123,7 +123,7 @@ ACQUIRED_BY = ListParameter(
     ),
     max_values=MOST_CONDITIONS,
     description=(
-        "Only those of these customers whose first order is credited to these keys: "
+        "With `acquired`, only customers whose first order is credited to one of these keys: "
         f"source:google_ads, …; {UNATTRIBUTED} for orders without credit."
     ),
 )

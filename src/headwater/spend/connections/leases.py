@@ -123,7 +123,7 @@ async def schedule_pull(connection: AsyncConnection, lease: AccountLease, next_p
 async def note_fault(
     connection: AsyncConnection, lease: AccountLease, fault: Fault, times: tuple[float, float]
 ) -> None:
-    """Store a fault; `times` are the current time and that of the next pull."""
+    """Store a fault; `times` are the current time and the time of the next pull."""
     values = {
         "now": times[0],
         "is_held": fault.cause in HELD_CAUSES,

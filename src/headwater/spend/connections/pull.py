@@ -62,7 +62,7 @@ class PullServices(Struct, frozen=True):
     sealing_key: bytes
     waits: Waits
     storing: asyncio.Lock = field(default_factory=asyncio.Lock)
-    """One report is stored at a time: those of a Space would wait for each other inside transactions."""
+    """One report is stored at a time, because transactions of the same Space would wait for each other."""
 
 
 class Pull:
